@@ -1,0 +1,13 @@
+//! A stand-in Niagara 4 station, written from the interface descriptions alone; it shares no protocol code with the bridge.
+//!
+//! - [`model`]: component tree, type registry, points with priority arbitration, links, users and permissions.
+//! - [`site`]: the demo building, its physical simulation, histories, alarms and planted faults.
+//! - [`web`]: login, sessions, the ord servlet, BQL and the CSV exporter.
+//! - [`boxs`]: the BOX servlet.
+//! - [`obix`]: the oBIX servlet.
+
+pub mod boxs;
+pub mod model;
+pub mod obix;
+pub mod site;
+pub mod web;

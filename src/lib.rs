@@ -1,0 +1,19 @@
+//! niagara-bridge: one process beside a Niagara station; the station's own interfaces outward, MCP inward.
+//!
+//! - [`station`]: everything that talks to a station (web login, BQL, BOX, oBIX); knows nothing of MCP.
+//! - [`knowledge`]: the site model that integrators map (read side).
+//! - [`tools`], [`prompts`], [`resources`]: what MCP clients can ask for; one registry, one entry shape.
+//! - [`mcp`]: the registry behind Streamable HTTP and stdio.
+//! - [`config`], [`cli`]: one YAML file and the commands.
+//!
+//! Imports point one way: `station` ← `tools` ← `mcp` ← `cli`.
+
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod knowledge;
+pub mod mcp;
+pub mod prompts;
+pub mod resources;
+pub mod station;
+pub mod tools;

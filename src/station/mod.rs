@@ -1,0 +1,17 @@
+//! Everything that talks to a Niagara station. Nothing in here knows MCP.
+//!
+//! Vocabulary ([`ord`], [`value`], [`status`], [`facets`], [`units`], [`time`]) knows no wire format; each protocol folder has
+//! a codec (bytes ↔ documents), a session (login, retry, keep-alive) and operations (what a tool asks);
+//! [`facade`] routes an operation to the interface that answers it best.
+
+pub mod boxp;
+pub mod error;
+pub mod facade;
+pub mod facets;
+pub mod obix;
+pub mod ord;
+pub mod status;
+pub mod time;
+pub mod units;
+pub mod value;
+pub mod web;
