@@ -1,1 +1,21 @@
-//! tools.
+//! What MCP clients can call: one registry, every tool with the same shape.
+//!
+//! - [`registry`]: [`Tool`], its [`ToolDefinition`], and the ordered, filtered [`Registry`] that runs calls.
+//! - [`context`]: [`CallContext`], what a call knows of its caller, its time and its server.
+//! - [`schema`]: the one JSON Schema validator and short builders for input and output schemas.
+//! - [`arguments`]: validated arguments and the argument conventions shared by all tools.
+//! - [`error`]: [`ToolError`] and the error codes of the tool surface.
+//!
+//! Every other file holds one family of tools.
+
+pub mod arguments;
+pub mod context;
+pub mod echo;
+pub mod error;
+pub mod registry;
+pub mod schema;
+
+pub use arguments::Arguments;
+pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};
+pub use error::{ErrorCode, RpcError, ToolError};
+pub use registry::{Annotations, Category, Registry, Tool, ToolDefinition, ToolOutput, ToolResult};

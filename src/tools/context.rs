@@ -1,0 +1,252 @@
+//! What a call knows: who asks, until when, how to report progress, and facts of the server it runs in.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::registry::Category;
+
+/// The caller of a request (Tool surface §3).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Principal {
+    /// Whoever holds `apiToken`: acts with the configured service account.
+    Service,
+    /// A person with a token of their own: acts as that station user.
+    User { name: String },
+}
+
+impl Principal {
+    /// The station user's name, none for the service identity.
+    pub fn user(&self) -> Option<&str> {
+        match self {
+            Self::Service => None,
+            Self::User { name } => Some(name),
+        }
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.user().unwrap_or("service"))
+    }
+}
+
+/// The tool sets a session asked for; empty selection means all (names are the categories).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolSets(Option<BTreeSet<Category>>);
+
+impl ToolSets {
+    /// Every category.
+    pub fn all() -> Self {
+        Self(None)
+    }
+
+    /// Only these categories.
+    pub fn only(categories: impl IntoIterator<Item = Category>) -> Self {
+        Self(Some(categories.into_iter().collect()))
+    }
+
+    /// Parses a comma list of category names; blank text means all.
+    ///
+    /// # Errors
+    /// The first name that is no category.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .collect();
+        if names.is_empty() {
+            return Ok(Self::all());
+        }
+        names
+            .into_iter()
+            .map(|name| Category::from_name(name).ok_or_else(|| name.to_owned()))
+            .collect::<Result<BTreeSet<_>, _>>()
+            .map(|set| Self(Some(set)))
+    }
+
+    /// Whether tools of this category are offered.
+    pub fn contains(&self, category: Category) -> bool {
+        self.0.as_ref().is_none_or(|set| set.contains(&category))
+    }
+}
+
+/// Receives progress of a running call; the transport turns it into notifications.
+pub trait ProgressSink: Send + Sync {
+    fn report(&self, done: f64, total: Option<f64>, message: Option<String>);
+}
+
+/// Progress reporting of one call; silent when the client asked for none.
+#[derive(Clone, Default)]
+pub struct Progress(Option<Arc<dyn ProgressSink>>);
+
+impl Progress {
+    /// Reports to `sink`.
+    pub fn to(sink: Arc<dyn ProgressSink>) -> Self {
+        Self(Some(sink))
+    }
+
+    /// Whether anybody listens.
+    pub fn wanted(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Reports `done` of `total` units with an optional sentence.
+    pub fn report(&self, done: f64, total: Option<f64>, message: Option<String>) {
+        if let Some(sink) = &self.0 {
+            sink.report(done, total, message);
+        }
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Progress(wanted: {})", self.wanted())
+    }
+}
+
+/// Sessions that are open now, by transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SessionCounts {
+    pub sse: usize,
+    pub streamable: usize,
+}
+
+impl SessionCounts {
+    /// All sessions of both transports.
+    pub fn total(self) -> usize {
+        self.sse + self.streamable
+    }
+}
+
+/// What diagnostic tools may know of the server they run in (Tool surface §8.11).
+pub trait ServerFacts: Send + Sync {
+    /// Product version.
+    fn version(&self) -> &str;
+    /// Time since start.
+    fn uptime(&self) -> Duration;
+    /// Open sessions.
+    fn sessions(&self) -> SessionCounts;
+    /// Enabled transports: `sse` then `streamable-http`.
+    fn transports(&self) -> Vec<&'static str>;
+    /// Names and categories of all offered tools, in registration order.
+    fn tools(&self) -> Vec<(String, Category)>;
+    /// Fixed URI or template of every resource, in registration order, with whether it is a template.
+    fn resources(&self) -> Vec<(String, bool)>;
+    /// Prompt names, in registration order.
+    fn prompts(&self) -> Vec<String>;
+}
+
+/// Facts of a server that offers nothing: for calls outside a running server, such as tests of one tool.
+#[derive(Debug, Clone)]
+pub struct NoServer {
+    started: Instant,
+}
+
+impl Default for NoServer {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+        }
+    }
+}
+
+impl ServerFacts for NoServer {
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+    fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+    fn sessions(&self) -> SessionCounts {
+        SessionCounts::default()
+    }
+    fn transports(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+    fn tools(&self) -> Vec<(String, Category)> {
+        Vec::new()
+    }
+    fn resources(&self) -> Vec<(String, bool)> {
+        Vec::new()
+    }
+    fn prompts(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Everything a tool knows of the call it serves.
+#[derive(Clone)]
+pub struct CallContext {
+    /// Who asks.
+    pub principal: Principal,
+    /// The answer must be there by then; the registry sets it from the tool's own limit.
+    pub deadline: Instant,
+    /// Fires when the client cancels, its connection ends or the server stops.
+    pub cancel: CancellationToken,
+    /// Where to report progress.
+    pub progress: Progress,
+    /// Tool sets of the session.
+    pub toolsets: ToolSets,
+    /// Session id, empty when the transport has none (audit records carry it).
+    pub session_id: String,
+    /// Facts of the server.
+    pub server: Arc<dyn ServerFacts>,
+}
+
+impl CallContext {
+    /// A context of the service identity outside a server, with nine seconds to answer.
+    pub fn service() -> Self {
+        Self::new(Principal::Service, Arc::new(NoServer::default()))
+    }
+
+    /// A context of `principal` in `server`; the other fields take their neutral values.
+    pub fn new(principal: Principal, server: Arc<dyn ServerFacts>) -> Self {
+        Self {
+            principal,
+            deadline: Instant::now() + super::registry::STATION_CALL_LIMIT,
+            cancel: CancellationToken::new(),
+            progress: Progress::default(),
+            toolsets: ToolSets::all(),
+            session_id: String::new(),
+            server,
+        }
+    }
+
+    /// Time left until the deadline, zero when it has passed.
+    pub fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("CallContext")
+            .field("principal", &self.principal)
+            .field("session_id", &self.session_id)
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tool_sets_are_categories_and_blank_means_all() {
+        let sets = ToolSets::parse(" read, history ").expect("known names");
+        assert!(sets.contains(Category::Read) && sets.contains(Category::History));
+        assert!(!sets.contains(Category::Write));
+        assert!(
+            ToolSets::parse(" , ")
+                .expect("blank")
+                .contains(Category::Write)
+        );
+        assert_eq!(ToolSets::parse("read,reed"), Err("reed".to_owned()));
+    }
+}

@@ -1,0 +1,643 @@
+//! The ordered, filtered list of tools, and how a call runs: rights, conventions, validation, time, result shape.
+
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use super::arguments::{Arguments, apply_conventions};
+use super::context::{CallContext, ToolSets};
+use super::error::{ErrorCode, RpcError, ToolError};
+use super::schema::{ObjectSchema, SchemaError, Validator, Violation};
+
+/// Time for a whole station-tool call; clients of the surface give up at 10 s (Tool surface §14).
+pub const STATION_CALL_LIMIT: Duration = Duration::from_secs(9);
+
+/// A tool that respects its deadline still needs a moment to shape a partial answer.
+const DEADLINE_GRACE: Duration = Duration::from_millis(500);
+
+/// Order of `tools/list`, of getServerInfo and of the getFeatureDump buckets (Tool surface §8.1).
+const ORDER: [&str; 46] = [
+    "echo",
+    "listChildren",
+    "readPoint",
+    "writePoint",
+    "bqlQuery",
+    "getOverview",
+    "inspectComponent",
+    "findComponentsByType",
+    "getSlots",
+    "createSpace",
+    "updateSpace",
+    "createEquipmentType",
+    "updateEquipmentType",
+    "createEquipment",
+    "updateEquipment",
+    "bulkCreateEquipment",
+    "assignPointToEquipment",
+    "createStandalonePoint",
+    "validateKnowledge",
+    "getKnowledgeSummary",
+    "findUnmappedComponents",
+    "exportKnowledge",
+    "importKnowledge",
+    "reloadKnowledge",
+    "findEquipment",
+    "findInSpace",
+    "findPoints",
+    "readHistory",
+    "getActiveAlarms",
+    "getAlarmHistory",
+    "getServerInfo",
+    "probeOrd",
+    "checkKnowledgeIntegrity",
+    "getServiceHealth",
+    "getDiagnosticDump",
+    "getFeatureDump",
+    "createComponent",
+    "setupTestUser",
+    "removeComponent",
+    "setSlot",
+    "invokeAction",
+    "addExtension",
+    "linkSlots",
+    "unlinkSlots",
+    "commitStation",
+    "clearSlot",
+];
+
+/// Categories of tools, in display order (Tool surface §8.11); their names are the names of the tool sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Category {
+    TransportTest,
+    Read,
+    Write,
+    WalkthroughRead,
+    WalkthroughWrite,
+    Management,
+    Search,
+    History,
+    Alarms,
+    Diagnostic,
+    General,
+    Camber,
+}
+
+impl Category {
+    /// Every category in display order.
+    pub const ALL: [Category; 12] = [
+        Self::TransportTest,
+        Self::Read,
+        Self::Write,
+        Self::WalkthroughRead,
+        Self::WalkthroughWrite,
+        Self::Management,
+        Self::Search,
+        Self::History,
+        Self::Alarms,
+        Self::Diagnostic,
+        Self::General,
+        Self::Camber,
+    ];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TransportTest => "transport-test",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::WalkthroughRead => "walkthrough-read",
+            Self::WalkthroughWrite => "walkthrough-write",
+            Self::Management => "management",
+            Self::Search => "search",
+            Self::History => "history",
+            Self::Alarms => "alarms",
+            Self::Diagnostic => "diagnostic",
+            Self::General => "general",
+            Self::Camber => "camber",
+        }
+    }
+
+    /// The category of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|category| category.name() == name)
+    }
+}
+
+/// What a client may assume of a tool; `openWorldHint` is always false (Tool surface §8.0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Annotations {
+    pub read_only: bool,
+    pub destructive: bool,
+    pub idempotent: bool,
+}
+
+impl Annotations {
+    /// Reads and changes nothing.
+    pub const READ: Self = Self {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+    };
+    /// Adds or changes, never removes.
+    pub const MUTATION: Self = Self {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+    };
+    /// May remove or replace.
+    pub const DESTRUCTIVE: Self = Self {
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+    };
+    /// Discards unsaved state and reads again.
+    pub const RELOAD: Self = Self {
+        read_only: false,
+        destructive: false,
+        idempotent: true,
+    };
+
+    fn to_json(self) -> Value {
+        json!({
+            "readOnlyHint": self.read_only,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": false,
+        })
+    }
+}
+
+/// Everything a client sees of a tool, and how its calls are treated.
+#[derive(Debug, Clone)]
+pub struct ToolDefinition {
+    pub name: String,
+    pub category: Category,
+    pub annotations: Annotations,
+    /// What it does, in English, with one example.
+    pub description: String,
+    pub input_schema: Value,
+    /// Schema of `structuredContent`; none for tools that answer with plain text.
+    pub output_schema: Option<Value>,
+    /// The service identity is refused with −32011.
+    pub requires_user_context: bool,
+    /// Time for the whole call.
+    pub limit: Duration,
+    /// Whole-number arguments that are refused outside their bounds; all others are clamped.
+    pub refused_out_of_range: Vec<&'static str>,
+    /// Arguments are validated exactly as given, without the conventions of Tool surface §7.
+    pub strict_arguments: bool,
+}
+
+impl ToolDefinition {
+    /// A tool without arguments, for any identity, with the limit of a station call.
+    pub fn new(
+        name: impl Into<String>,
+        category: Category,
+        annotations: Annotations,
+        description: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            category,
+            annotations,
+            description: description.into(),
+            input_schema: super::schema::object().into(),
+            output_schema: None,
+            requires_user_context: false,
+            limit: STATION_CALL_LIMIT,
+            refused_out_of_range: Vec::new(),
+            strict_arguments: false,
+        }
+    }
+
+    /// Sets the input schema.
+    pub fn input(mut self, schema: ObjectSchema) -> Self {
+        self.input_schema = schema.into();
+        self
+    }
+
+    /// Sets the output schema.
+    pub fn output(mut self, schema: impl Into<Value>) -> Self {
+        self.output_schema = Some(schema.into());
+        self
+    }
+
+    /// Refuses the service identity.
+    pub fn for_users(mut self) -> Self {
+        self.requires_user_context = true;
+        self
+    }
+
+    /// Sets the time for the whole call.
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Refuses these whole-number arguments outside their bounds instead of clamping them.
+    pub fn refusing_out_of_range(mut self, names: &[&'static str]) -> Self {
+        self.refused_out_of_range = names.to_vec();
+        self
+    }
+
+    /// The entry of `tools/list` (Tool surface §2).
+    pub fn to_json(&self) -> Value {
+        let mut entry = json!({
+            "name": self.name,
+            "category": self.category.name(),
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "annotations": self.annotations.to_json(),
+            "requiresUserContext": self.requires_user_context,
+        });
+        if let Some(schema) = &self.output_schema {
+            entry["outputSchema"] = schema.clone();
+        }
+        entry
+    }
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    text: String,
+    structured: Option<Value>,
+}
+
+impl ToolOutput {
+    /// Plain text; a text that is itself a JSON object is promoted to `structuredContent` (Tool surface §5.1).
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let structured = text
+            .starts_with('{')
+            .then(|| serde_json::from_str::<Map<String, Value>>(&text).ok())
+            .flatten()
+            .map(Value::Object);
+        Self { text, structured }
+    }
+
+    /// A JSON object: compact text and the same object as `structuredContent`; other values are text only.
+    pub fn json(value: Value) -> Self {
+        let text = value.to_string();
+        Self {
+            text,
+            structured: value.is_object().then_some(value),
+        }
+    }
+
+    /// Text for people beside an object for programs.
+    pub fn text_with(text: impl Into<String>, structured: Map<String, Value>) -> Self {
+        Self {
+            text: text.into(),
+            structured: Some(Value::Object(structured)),
+        }
+    }
+
+    /// The text content.
+    pub fn as_text(&self) -> &str {
+        &self.text
+    }
+
+    /// The structured content.
+    pub fn structured(&self) -> Option<&Value> {
+        self.structured.as_ref()
+    }
+
+    fn into_json(self) -> Value {
+        let mut answer = json!({ "content": [{ "type": "text", "text": self.text }] });
+        if let Some(structured) = self.structured {
+            answer["structuredContent"] = structured;
+        }
+        answer["isError"] = json!(false);
+        answer
+    }
+}
+
+/// Result of [`Tool::run`].
+pub type ToolResult = Result<ToolOutput, ToolError>;
+
+/// One tool: what it is and what it does.
+pub trait Tool: Send + Sync {
+    /// What clients see; asked once, when the registry is built.
+    fn definition(&self) -> ToolDefinition;
+
+    /// Runs one call with arguments that are valid by the input schema.
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult>;
+}
+
+/// A registry that cannot be built; every case is a mistake in this program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    #[error("tool '{0}' is registered twice")]
+    Duplicate(String),
+    #[error("tool '{tool}' has a broken {which} schema: {source}")]
+    Schema {
+        tool: String,
+        which: &'static str,
+        source: SchemaError,
+    },
+}
+
+struct Entry {
+    definition: ToolDefinition,
+    validator: Validator,
+    tool: Arc<dyn Tool>,
+}
+
+/// Collects tools and builds a [`Registry`].
+#[derive(Default)]
+pub struct RegistryBuilder {
+    tools: Vec<Arc<dyn Tool>>,
+    disabled: HashSet<String>,
+}
+
+impl RegistryBuilder {
+    /// Adds a tool; the order of `tools/list` does not depend on the order of calls for the tools of §8.1.
+    pub fn tool(self, tool: impl Tool + 'static) -> Self {
+        self.shared(Arc::new(tool))
+    }
+
+    /// Adds a tool that is shared already.
+    pub fn shared(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds many tools.
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// Leaves out the tools of a comma list, ignoring case (`disabledTools`, Tool surface §6).
+    pub fn disable(mut self, names: &str) -> Self {
+        let names = names
+            .split(',')
+            .map(|name| name.trim().to_lowercase())
+            .filter(|name| !name.is_empty());
+        self.disabled.extend(names);
+        self
+    }
+
+    /// Builds the registry.
+    ///
+    /// # Errors
+    /// Two tools of one name, or a schema outside the supported subset.
+    pub fn build(self) -> Result<Registry, RegistryError> {
+        let mut entries: Vec<Entry> = Vec::with_capacity(self.tools.len());
+        let mut unknown = self.disabled.clone();
+        for tool in self.tools {
+            let definition = tool.definition();
+            let name = definition.name.clone();
+            unknown.remove(&name.to_lowercase());
+            if self.disabled.contains(&name.to_lowercase()) {
+                continue;
+            }
+            if entries.iter().any(|entry| entry.definition.name == name) {
+                return Err(RegistryError::Duplicate(name));
+            }
+            let compile = |schema: &Value, which| {
+                Validator::compile(schema).map_err(|source| RegistryError::Schema {
+                    tool: name.clone(),
+                    which,
+                    source,
+                })
+            };
+            let validator = compile(&definition.input_schema, "input")?;
+            if let Some(schema) = &definition.output_schema {
+                compile(schema, "output")?;
+            }
+            entries.push(Entry {
+                definition,
+                validator,
+                tool,
+            });
+        }
+        for name in unknown {
+            tracing::warn!(tool = %name, "disabledTools names a tool that does not exist");
+        }
+        entries.sort_by_cached_key(|entry| place(&entry.definition));
+        Ok(Registry {
+            entries: entries
+                .into_iter()
+                .map(|entry| (entry.definition.name.clone(), entry))
+                .collect(),
+        })
+    }
+}
+
+/// The 46 by §8.1, then ours in the order they were added (the sort is stable), then capabilities by name.
+fn place(definition: &ToolDefinition) -> (usize, String) {
+    if definition.category == Category::Camber {
+        return (ORDER.len() + 1, definition.name.clone());
+    }
+    let place = ORDER
+        .iter()
+        .position(|name| *name == definition.name)
+        .unwrap_or(ORDER.len());
+    (place, String::new())
+}
+
+/// The tools of a running bridge.
+pub struct Registry {
+    entries: IndexMap<String, Entry>,
+}
+
+impl Registry {
+    /// Starts an empty registry.
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::default()
+    }
+
+    /// Definitions of all tools in registration order.
+    pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
+        self.entries.values().map(|entry| &entry.definition)
+    }
+
+    /// One definition.
+    pub fn definition(&self, name: &str) -> Option<&ToolDefinition> {
+        self.entries.get(name).map(|entry| &entry.definition)
+    }
+
+    /// The result of `tools/list` for these tool sets.
+    pub fn list(&self, toolsets: &ToolSets) -> Value {
+        let tools: Vec<Value> = self
+            .definitions()
+            .filter(|definition| toolsets.contains(definition.category))
+            .map(ToolDefinition::to_json)
+            .collect();
+        json!({ "tools": tools })
+    }
+
+    /// Runs `tools/call` and shapes its result (Tool surface §5.1).
+    ///
+    /// # Errors
+    /// The refusals of Tool surface §5.2: unknown tool, missing user identity, invalid arguments. A failure of the
+    /// tool itself is not an error here but a result with `isError`.
+    pub async fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        mut context: CallContext,
+    ) -> Result<Value, RpcError> {
+        let entry = self
+            .entries
+            .get(name)
+            .filter(|entry| context.toolsets.contains(entry.definition.category))
+            .ok_or_else(|| unknown_tool(name))?;
+        let definition = &entry.definition;
+        if definition.requires_user_context && context.principal.user().is_none() {
+            return Err(needs_user(name));
+        }
+        let arguments = entry.check(arguments)?;
+        context.deadline = Instant::now() + definition.limit;
+        let outcome = if definition.annotations.read_only {
+            run_reading(entry, &context, arguments).await
+        } else {
+            run_writing(entry, context, arguments).await
+        };
+        Ok(match outcome {
+            Ok(output) => output.into_json(),
+            Err(error) => error_answer(error),
+        })
+    }
+}
+
+impl Entry {
+    fn check(&self, arguments: Value) -> Result<Arguments, RpcError> {
+        let mut values = match arguments {
+            Value::Null => Map::new(),
+            Value::Object(values) => values,
+            _ => {
+                return Err(RpcError::new(
+                    ErrorCode::InvalidParams,
+                    "'arguments' must be an object.",
+                )
+                .with("tool", self.definition.name.clone())
+                .with("argument", "arguments")
+                .with("problem", "type")
+                .with("expected", "object"));
+            }
+        };
+        if !self.definition.strict_arguments {
+            apply_conventions(
+                &self.definition.input_schema,
+                &mut values,
+                &self.definition.refused_out_of_range,
+            );
+        }
+        let values = Value::Object(values);
+        if let Some(violation) = self.validator.validate(&values).first() {
+            return Err(invalid_arguments(&self.definition.name, violation));
+        }
+        match values {
+            Value::Object(values) => Ok(Arguments::new(values)),
+            _ => Ok(Arguments::default()),
+        }
+    }
+}
+
+/// A reading call is simply dropped when the client cancels or the time is over.
+async fn run_reading(entry: &Entry, context: &CallContext, arguments: Arguments) -> ToolResult {
+    let call = AssertUnwindSafe(entry.tool.run(context, arguments)).catch_unwind();
+    let name = &entry.definition.name;
+    tokio::select! {
+        outcome = tokio::time::timeout(entry.definition.limit + DEADLINE_GRACE, call) => match outcome {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(fault(name)),
+            Err(_) => Err(overdue(name, entry.definition.limit)),
+        },
+        () = context.cancel.cancelled() => Err(ToolError::station("cancelled", format!("The call of '{name}' was cancelled."))),
+    }
+}
+
+/// A writing call runs on its own task: what it began must end and be recorded, whether or not the client still waits.
+async fn run_writing(entry: &Entry, context: CallContext, arguments: Arguments) -> ToolResult {
+    let tool = entry.tool.clone();
+    let name = &entry.definition.name;
+    let task = tokio::spawn(async move { tool.run(&context, arguments).await });
+    match tokio::time::timeout(entry.definition.limit + DEADLINE_GRACE, task).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(fault(name)),
+        Err(_) => Err(overdue(name, entry.definition.limit).with("inDoubt", true)),
+    }
+}
+
+fn fault(name: &str) -> ToolError {
+    tracing::error!(tool = name, "a tool ended with a panic");
+    ToolError::internal(format!(
+        "The tool '{name}' failed by a fault of the bridge; its log has the details."
+    ))
+    .with("kind", "fault")
+}
+
+fn overdue(name: &str, limit: Duration) -> ToolError {
+    ToolError::station(
+        "station-timeout",
+        format!(
+            "The call of '{name}' was not finished within {} seconds. Ask for less or try again later.",
+            limit.as_secs()
+        ),
+    )
+}
+
+fn error_answer(error: ToolError) -> Value {
+    let mut answer = json!({
+        "content": [{ "type": "text", "text": error.message }],
+        "isError": true,
+        "errorCode": error.code.code(),
+    });
+    if !error.data.is_empty() {
+        answer["errorData"] = Value::Object(error.data);
+    }
+    answer
+}
+
+fn unknown_tool(name: &str) -> RpcError {
+    RpcError::new(
+        ErrorCode::ToolNotFound,
+        format!("There is no tool '{name}'; tools/list names those that exist."),
+    )
+    .with("toolName", name)
+}
+
+fn needs_user(name: &str) -> RpcError {
+    RpcError::new(
+        ErrorCode::UserNotFound,
+        format!("The tool '{name}' acts as a station user; call it with a user's own token, not with the service token."),
+    )
+    .with("tool", name)
+    .with("requiresUserContext", true)
+}
+
+fn invalid_arguments(tool: &str, violation: &Violation) -> RpcError {
+    let argument = violation.argument().unwrap_or("arguments");
+    let error = RpcError::new(
+        ErrorCode::InvalidParams,
+        format!("Invalid arguments for '{tool}': {violation}."),
+    )
+    .with("tool", tool)
+    .with("argument", argument)
+    .with("problem", violation.problem.word())
+    .with("expected", violation.problem.expected());
+    match violation.problem {
+        super::schema::Problem::Missing { .. } => error.with("missing", argument),
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+#[path = "registry_tests.rs"]
+mod tests;

@@ -1,0 +1,621 @@
+//! The one JSON Schema validator of all inputs, and short builders for schemas (CAMBER core §3).
+//!
+//! A subset of draft 2020-12. Unknown keywords are refused when a schema is compiled, so a typing error in a
+//! schema is found when the registry is built and not when a client calls.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use regex::Regex;
+use serde_json::{Map, Number, Value, json};
+
+/// A schema that cannot be compiled: names the place in the schema and the problem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("schema at {place}: {problem}")]
+pub struct SchemaError {
+    pub place: String,
+    pub problem: String,
+}
+
+/// What an instance does wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Problem {
+    /// The schema `false` accepts nothing.
+    Never,
+    Type {
+        expected: String,
+        actual: &'static str,
+    },
+    Missing {
+        name: String,
+    },
+    Unknown {
+        name: String,
+    },
+    Enum {
+        allowed: Vec<Value>,
+    },
+    Const {
+        expected: Value,
+    },
+    /// A length, a count or a number outside its bounds; the text is the rule.
+    Bound {
+        rule: String,
+    },
+    Pattern {
+        pattern: String,
+    },
+}
+
+impl Problem {
+    /// One word for `errorData.problem` (Tool surface §5.2).
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Never | Self::Unknown { .. } => "unknown",
+            Self::Type { .. } => "type",
+            Self::Missing { .. } => "missing",
+            Self::Enum { .. } | Self::Const { .. } => "enum",
+            Self::Bound { .. } => "range",
+            Self::Pattern { .. } => "pattern",
+        }
+    }
+
+    /// What would have been accepted, for `errorData.expected`.
+    pub fn expected(&self) -> Value {
+        match self {
+            Self::Never | Self::Unknown { .. } => json!("nothing"),
+            Self::Type { expected, .. } => json!(expected),
+            Self::Missing { .. } => json!("a value"),
+            Self::Enum { allowed } => json!(allowed),
+            Self::Const { expected } => expected.clone(),
+            Self::Bound { rule } => json!(rule),
+            Self::Pattern { pattern } => json!(pattern),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => out.write_str("no value is allowed here"),
+            Self::Type { expected, actual } => write!(out, "expected {expected}, got {actual}"),
+            Self::Missing { name } => write!(out, "required property '{name}' is missing"),
+            Self::Unknown { name } => write!(out, "property '{name}' is not allowed"),
+            Self::Enum { allowed } => {
+                let names: Vec<String> = allowed.iter().map(Value::to_string).collect();
+                write!(out, "must be one of {}", names.join(", "))
+            }
+            Self::Const { expected } => write!(out, "must be {expected}"),
+            Self::Bound { rule } => write!(out, "must have {rule}"),
+            Self::Pattern { pattern } => write!(out, "does not match the pattern {pattern}"),
+        }
+    }
+}
+
+/// One problem and where it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Violation {
+    /// Keys and indices from the root to the instance.
+    pub path: Vec<String>,
+    pub problem: Problem,
+}
+
+impl Violation {
+    /// The plain join of `/` and key or index, without escaping; the root is `/`.
+    pub fn pointer(&self) -> String {
+        if self.path.is_empty() {
+            "/".to_owned()
+        } else {
+            format!("/{}", self.path.join("/"))
+        }
+    }
+
+    /// The top-level property concerned, none when the whole instance is.
+    pub fn argument(&self) -> Option<&str> {
+        match (&self.problem, self.path.first()) {
+            (_, Some(first)) => Some(first),
+            (Problem::Missing { name } | Problem::Unknown { name }, None) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.pointer(), self.problem)
+    }
+}
+
+/// A compiled schema.
+///
+/// ```
+/// use niagara_bridge::tools::schema::Validator;
+/// use serde_json::json;
+/// let schema = json!({"type": "object", "properties": {"limit": {"type": "integer", "maximum": 10}}});
+/// let validator = Validator::compile(&schema).unwrap();
+/// assert!(validator.validate(&json!({"limit": 5.0})).is_empty());
+/// assert_eq!(validator.validate(&json!({"limit": 11}))[0].pointer(), "/limit");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Validator(Node);
+
+#[derive(Debug, Clone)]
+enum Node {
+    Always,
+    Never,
+    Rules(Box<Rules>),
+}
+
+#[derive(Debug, Clone, Default)]
+struct Rules {
+    types: Vec<Type>,
+    allowed: Option<Vec<Value>>,
+    constant: Option<Value>,
+    min_length: Option<u64>,
+    max_length: Option<u64>,
+    pattern: Option<Regex>,
+    minimum: Option<Number>,
+    maximum: Option<Number>,
+    exclusive_minimum: Option<Number>,
+    exclusive_maximum: Option<Number>,
+    min_items: Option<u64>,
+    max_items: Option<u64>,
+    items: Option<Node>,
+    required: Vec<String>,
+    properties: BTreeMap<String, Node>,
+    additional: Option<Node>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Null,
+    Boolean,
+    Integer,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl Type {
+    const ALL: [Type; 7] = [
+        Self::Null,
+        Self::Boolean,
+        Self::Integer,
+        Self::Number,
+        Self::String,
+        Self::Array,
+        Self::Object,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+
+    fn accepts(self, instance: &Value) -> bool {
+        match (self, instance) {
+            (Self::Integer, Value::Number(number)) => is_whole(number),
+            (Self::Null, Value::Null)
+            | (Self::Boolean, Value::Bool(_))
+            | (Self::Number, Value::Number(_))
+            | (Self::String, Value::String(_))
+            | (Self::Array, Value::Array(_))
+            | (Self::Object, Value::Object(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn of(instance: &Value) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|kind| kind.accepts(instance))
+            .map_or("object", |kind| kind.name())
+    }
+}
+
+fn is_whole(number: &Number) -> bool {
+    number.is_i64()
+        || number.is_u64()
+        || number
+            .as_f64()
+            .is_some_and(|float| float.is_finite() && float.fract() == 0.0)
+}
+
+fn compare(left: &Number, right: &Number) -> Option<std::cmp::Ordering> {
+    match (integer(left), integer(right)) {
+        (Some(left), Some(right)) => Some(left.cmp(&right)),
+        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
+    }
+}
+
+fn integer(number: &Number) -> Option<i128> {
+    number
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| number.as_u64().map(i128::from))
+}
+
+/// JSON equality: `1` equals `1.0`, `true` does not equal `1`.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => {
+            compare(left, right) == Some(std::cmp::Ordering::Equal)
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .zip(right)
+                    .all(|(left, right)| equal(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .all(|(key, value)| right.get(key).is_some_and(|other| equal(value, other)))
+        }
+        _ => left == right,
+    }
+}
+
+impl Validator {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    /// An unknown keyword or type, or a keyword with a value of the wrong kind; nested schemas included.
+    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
+        compile_node(schema, "").map(Self)
+    }
+
+    /// All problems of `instance`, in the order of CAMBER core §3; empty when it is valid.
+    pub fn validate(&self, instance: &Value) -> Vec<Violation> {
+        let mut run = Run {
+            path: Vec::new(),
+            found: Vec::new(),
+        };
+        run.node(&self.0, instance);
+        run.found
+    }
+}
+
+fn refuse<T>(place: &str, problem: impl Into<String>) -> Result<T, SchemaError> {
+    let place = if place.is_empty() { "/" } else { place };
+    Err(SchemaError {
+        place: place.to_owned(),
+        problem: problem.into(),
+    })
+}
+
+fn compile_node(schema: &Value, place: &str) -> Result<Node, SchemaError> {
+    match schema {
+        Value::Bool(true) => Ok(Node::Always),
+        Value::Bool(false) => Ok(Node::Never),
+        Value::Object(keywords) => {
+            let mut rules = Rules::default();
+            for (keyword, value) in keywords {
+                compile_keyword(&mut rules, keyword, value, place)?;
+            }
+            Ok(Node::Rules(Box::new(rules)))
+        }
+        other => refuse(
+            place,
+            format!(
+                "a schema is an object, true or false, not {}",
+                Type::of(other)
+            ),
+        ),
+    }
+}
+
+fn compile_keyword(
+    rules: &mut Rules,
+    keyword: &str,
+    value: &Value,
+    place: &str,
+) -> Result<(), SchemaError> {
+    let count = || {
+        value
+            .as_u64()
+            .map_or_else(|| refuse(place, format!("'{keyword}' must be a count")), Ok)
+    };
+    let bound = || match value {
+        Value::Number(number) => Ok(Some(number.clone())),
+        _ => refuse(place, format!("'{keyword}' must be a number")),
+    };
+    match keyword {
+        "type" => rules.types = compile_types(value, place)?,
+        "enum" => match value {
+            Value::Array(allowed) => rules.allowed = Some(allowed.clone()),
+            _ => return refuse(place, "'enum' must be a list"),
+        },
+        "const" => rules.constant = Some(value.clone()),
+        "minLength" => rules.min_length = Some(count()?),
+        "maxLength" => rules.max_length = Some(count()?),
+        "minItems" => rules.min_items = Some(count()?),
+        "maxItems" => rules.max_items = Some(count()?),
+        "minimum" => rules.minimum = bound()?,
+        "maximum" => rules.maximum = bound()?,
+        "exclusiveMinimum" => rules.exclusive_minimum = bound()?,
+        "exclusiveMaximum" => rules.exclusive_maximum = bound()?,
+        "pattern" => match value.as_str().map(Regex::new) {
+            Some(Ok(pattern)) => rules.pattern = Some(pattern),
+            _ => return refuse(place, "'pattern' must be a regular expression"),
+        },
+        "required" => match value
+            .as_array()
+            .and_then(|names| names.iter().map(Value::as_str).collect::<Option<Vec<_>>>())
+        {
+            Some(names) => rules.required = names.into_iter().map(str::to_owned).collect(),
+            None => return refuse(place, "'required' must be a list of strings"),
+        },
+        "properties" => {
+            let Value::Object(properties) = value else {
+                return refuse(place, "'properties' must be an object");
+            };
+            for (name, schema) in properties {
+                rules.properties.insert(
+                    name.clone(),
+                    compile_node(schema, &format!("{place}/properties/{name}"))?,
+                );
+            }
+        }
+        "additionalProperties" => {
+            rules.additional = Some(compile_node(value, &format!("{place}/{keyword}"))?)
+        }
+        "items" => rules.items = Some(compile_node(value, &format!("{place}/{keyword}"))?),
+        "$schema" | "$id" | "$comment" | "title" | "description" | "default" | "examples"
+        | "format" => {}
+        other => return refuse(place, format!("unknown keyword '{other}'")),
+    }
+    Ok(())
+}
+
+fn compile_types(value: &Value, place: &str) -> Result<Vec<Type>, SchemaError> {
+    let names: Vec<&Value> = match value {
+        Value::Array(names) => names.iter().collect(),
+        name => vec![name],
+    };
+    names
+        .into_iter()
+        .map(|name| {
+            let found = name
+                .as_str()
+                .and_then(|name| Type::ALL.into_iter().find(|kind| kind.name() == name));
+            found.map_or_else(|| refuse(place, format!("unknown type {name}")), Ok)
+        })
+        .collect()
+}
+
+struct Run {
+    path: Vec<String>,
+    found: Vec<Violation>,
+}
+
+impl Run {
+    fn report(&mut self, problem: Problem) {
+        self.found.push(Violation {
+            path: self.path.clone(),
+            problem,
+        });
+    }
+
+    fn bound(&mut self, broken: bool, rule: impl FnOnce() -> String) {
+        if broken {
+            self.report(Problem::Bound { rule: rule() });
+        }
+    }
+
+    fn child(&mut self, step: String, node: &Node, instance: &Value) {
+        self.path.push(step);
+        self.node(node, instance);
+        self.path.pop();
+    }
+
+    fn node(&mut self, node: &Node, instance: &Value) {
+        let rules = match node {
+            Node::Always => return,
+            Node::Never => return self.report(Problem::Never),
+            Node::Rules(rules) => rules,
+        };
+        if !rules.types.is_empty() && !rules.types.iter().any(|kind| kind.accepts(instance)) {
+            let expected: Vec<&str> = rules.types.iter().map(|kind| kind.name()).collect();
+            return self.report(Problem::Type {
+                expected: expected.join(" or "),
+                actual: Type::of(instance),
+            });
+        }
+        if let Some(allowed) = &rules.allowed
+            && !allowed.iter().any(|value| equal(value, instance))
+        {
+            self.report(Problem::Enum {
+                allowed: allowed.clone(),
+            });
+        }
+        if let Some(constant) = &rules.constant
+            && !equal(constant, instance)
+        {
+            self.report(Problem::Const {
+                expected: constant.clone(),
+            });
+        }
+        match instance {
+            Value::String(text) => self.string(rules, text),
+            Value::Number(number) => self.number(rules, number),
+            Value::Array(items) => self.array(rules, items),
+            Value::Object(members) => self.object(rules, members),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn string(&mut self, rules: &Rules, text: &str) {
+        let length = text.chars().count() as u64;
+        if let Some(least) = rules.min_length {
+            self.bound(length < least, || format!("at least {least} characters"));
+        }
+        if let Some(most) = rules.max_length {
+            self.bound(length > most, || format!("at most {most} characters"));
+        }
+        if let Some(pattern) = &rules.pattern
+            && !pattern.is_match(text)
+        {
+            self.report(Problem::Pattern {
+                pattern: pattern.as_str().to_owned(),
+            });
+        }
+    }
+
+    fn number(&mut self, rules: &Rules, number: &Number) {
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        let order = |bound: &Number| compare(number, bound);
+        if let Some(bound) = &rules.minimum {
+            self.bound(order(bound) == Some(Less), || {
+                format!("a value of at least {bound}")
+            });
+        }
+        if let Some(bound) = &rules.maximum {
+            self.bound(order(bound) == Some(Greater), || {
+                format!("a value of at most {bound}")
+            });
+        }
+        if let Some(bound) = &rules.exclusive_minimum {
+            self.bound(matches!(order(bound), Some(Less | Equal)), || {
+                format!("a value above {bound}")
+            });
+        }
+        if let Some(bound) = &rules.exclusive_maximum {
+            self.bound(matches!(order(bound), Some(Greater | Equal)), || {
+                format!("a value below {bound}")
+            });
+        }
+    }
+
+    fn array(&mut self, rules: &Rules, items: &[Value]) {
+        let length = items.len() as u64;
+        if let Some(least) = rules.min_items {
+            self.bound(length < least, || format!("at least {least} items"));
+        }
+        if let Some(most) = rules.max_items {
+            self.bound(length > most, || format!("at most {most} items"));
+        }
+        if let Some(node) = &rules.items {
+            for (index, item) in items.iter().enumerate() {
+                self.child(index.to_string(), node, item);
+            }
+        }
+    }
+
+    fn object(&mut self, rules: &Rules, members: &Map<String, Value>) {
+        for name in &rules.required {
+            if !members.contains_key(name) {
+                self.report(Problem::Missing { name: name.clone() });
+            }
+        }
+        let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+        for (name, value) in sorted {
+            match (rules.properties.get(name), &rules.additional) {
+                (Some(node), _) => self.child(name.clone(), node, value),
+                (None, Some(Node::Never)) => self.report(Problem::Unknown { name: name.clone() }),
+                (None, Some(node)) => self.child(name.clone(), node, value),
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+/// An object schema under construction; starts as the empty-argument schema of Tool surface §7.
+#[derive(Debug, Clone, Default)]
+pub struct ObjectSchema {
+    properties: Map<String, Value>,
+    required: Vec<String>,
+}
+
+/// Starts an object schema.
+pub fn object() -> ObjectSchema {
+    ObjectSchema::default()
+}
+
+impl ObjectSchema {
+    /// Adds a property that must be present.
+    pub fn required(mut self, name: &str, schema: impl Into<Value>) -> Self {
+        self.required.push(name.to_owned());
+        self.optional(name, schema)
+    }
+
+    /// Adds a property that may be absent.
+    pub fn optional(mut self, name: &str, schema: impl Into<Value>) -> Self {
+        self.properties.insert(name.to_owned(), schema.into());
+        self
+    }
+}
+
+impl From<ObjectSchema> for Value {
+    fn from(schema: ObjectSchema) -> Self {
+        let mut object = json!({ "type": "object", "properties": schema.properties });
+        if !schema.required.is_empty() {
+            object["required"] = json!(schema.required);
+        }
+        object
+    }
+}
+
+/// A schema of one JSON type name with a description.
+pub fn typed(kind: &str, description: &str) -> Value {
+    json!({ "type": kind, "description": description })
+}
+
+/// A string.
+pub fn string(description: &str) -> Value {
+    typed("string", description)
+}
+
+/// A number.
+pub fn number(description: &str) -> Value {
+    typed("number", description)
+}
+
+/// A whole number without bounds.
+pub fn whole(description: &str) -> Value {
+    typed("integer", description)
+}
+
+/// A whole number in `least..=most`; calls outside are clamped unless the tool refuses them.
+pub fn integer_between(description: &str, least: i64, most: i64, default: i64) -> Value {
+    json!({ "type": "integer", "description": description, "minimum": least, "maximum": most, "default": default })
+}
+
+/// True or false.
+pub fn boolean(description: &str) -> Value {
+    typed("boolean", description)
+}
+
+/// One of some words.
+pub fn one_of(description: &str, words: &[&str]) -> Value {
+    json!({ "type": "string", "description": description, "enum": words })
+}
+
+/// A list.
+pub fn list(description: &str, items: impl Into<Value>) -> Value {
+    json!({ "type": "array", "description": description, "items": items.into() })
+}
+
+/// A value of one of several JSON types.
+pub fn any_of_types(description: &str, kinds: &[&str]) -> Value {
+    json!({ "type": kinds, "description": description })
+}
+
+/// Any value.
+pub fn anything(description: &str) -> Value {
+    json!({ "description": description })
+}
+
+#[cfg(test)]
+#[path = "schema_tests.rs"]
+mod tests;
