@@ -1,1 +1,26 @@
-//! knowledge.
+//! The site model that integrators map: spaces, equipment types, equipment, points without equipment.
+//!
+//! - [`error`]: what can be wrong with a knowledge file, where, and what to do about it.
+//! - [`format`]: bytes ↔ tree; YAML and JSON within fixed limits, format sniffing.
+//! - [`document`]: the entries of a document, keys unknown to this version kept.
+//! - [`decode`]: tree → document, with warnings for what was tolerated.
+//! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
+//! - [`store`]: the file behind the model; a missing file is an empty model, an unreadable one a reported state.
+
+pub mod decode;
+pub mod document;
+pub mod error;
+pub mod format;
+pub mod model;
+pub mod store;
+
+pub use document::{
+    Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint, TypicalPoint,
+};
+pub use error::KnowledgeError;
+pub use format::DocumentFormat;
+pub use model::KnowledgeModel;
+pub use store::{KnowledgeFileFacts, KnowledgeSnapshot, KnowledgeState, KnowledgeStore};
+
+/// The standard equipment types offered as a start for a new site, YAML text (tool surface §9.2).
+pub const STANDARD_SAMPLE: &str = include_str!("../../knowledge/standard-sample.yaml");
