@@ -2,6 +2,7 @@
 //!
 //! - [`model`]: component tree, type registry, points with priority arbitration, links, users and permissions.
 //! - [`site`]: the demo building, its physical simulation, histories, alarms and planted faults.
+//! - [`switches`]: every disagreement between real stations.
 //! - [`web`]: login, sessions, the ord servlet, BQL and the CSV exporter.
 //! - [`boxs`]: the BOX servlet.
 //! - [`obix`]: the oBIX servlet.
@@ -10,4 +11,5 @@ pub mod boxs;
 pub mod model;
 pub mod obix;
 pub mod site;
+pub mod switches;
 pub mod web;
