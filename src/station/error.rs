@@ -1,1 +1,233 @@
-//! error.
+//! What can go wrong between the bridge and a station, in sentences that name a remedy.
+
+use std::fmt;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::ord::OrdError;
+use super::time::TimeError;
+
+/// Why a station does not accept a login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AuthCause {
+    /// User name, password or authentication scheme do not fit.
+    Refused,
+    /// The user's authentication scheme differs from the configured one.
+    WrongScheme,
+    /// The station could not prove that it knows the password: it may be an impostor.
+    ServerSignature,
+    /// The licence agreement waits for acceptance by this user.
+    EulaPending,
+    /// The session ended while a write was under way; nothing was repeated.
+    SessionExpired,
+    /// The login works, but this interface does not accept it.
+    InterfaceRefuses,
+}
+
+impl AuthCause {
+    /// What the operator should do.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Refused => {
+                "check user name and password, and that station.scheme matches the user's Authentication Scheme Name \
+                 (DigestScheme: form-scram or header-scram; HTTPBasicScheme: basic); a locked-out user is refused the \
+                 same way until the lock-out period ends"
+            }
+            Self::WrongScheme => {
+                "set station.scheme to the user's Authentication Scheme Name (DigestScheme: form-scram or \
+                 header-scram; HTTPBasicScheme: basic)"
+            }
+            Self::ServerSignature => {
+                "make sure the address and the certificate are those of the real station, and change the password if \
+                 in doubt"
+            }
+            Self::EulaPending => {
+                "log in once with a browser as this user and accept the licence agreement"
+            }
+            Self::SessionExpired => {
+                "read the target again to see its state, then repeat the request"
+            }
+            Self::InterfaceRefuses => {
+                "use station.scheme form-scram, whose session serves every interface, or check the user's permissions"
+            }
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Refused => "refused the login",
+            Self::WrongScheme => "does not offer the configured login scheme to this user",
+            Self::ServerSignature => "could not prove that it knows the password",
+            Self::EulaPending => "wants its licence agreement accepted first",
+            Self::SessionExpired => "had ended the session before the write arrived",
+            Self::InterfaceRefuses => "accepted the login but not for this interface",
+        }
+    }
+}
+
+impl fmt::Display for AuthCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sentence())
+    }
+}
+
+/// A request to a station that did not end well.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum StationError {
+    /// No connection, or it broke.
+    #[error(
+        "the station {station} cannot be reached: {cause}; check that it is running and that address, port and firewall are right"
+    )]
+    Unreachable { station: String, cause: String },
+    /// The TLS certificate is not trusted.
+    #[error(
+        "the certificate of {station} is not trusted: {cause}; give its CA file or its SHA-256 fingerprint under station.tls"
+    )]
+    Certificate { station: String, cause: String },
+    /// The station does not accept the login.
+    #[error("the station {station} {cause} (user {user}): {detail}; {}", cause.remedy())]
+    Auth {
+        station: String,
+        user: String,
+        cause: AuthCause,
+        detail: String,
+    },
+    /// A login failed a moment ago; the bridge does not risk a lock-out.
+    #[error("the last login of {user} at {station} failed ({reason}); the next attempt is possible in {} s", .remaining.as_secs().max(1))]
+    Latched {
+        station: String,
+        user: String,
+        remaining: Duration,
+        reason: String,
+        cause: AuthCause,
+    },
+    /// The answer did not come in time.
+    #[error("{what} was not answered within {:.1} s; ask for less, or try again when the station is less busy", .after.as_secs_f64())]
+    Timeout { what: String, after: Duration },
+    /// The caller gave up.
+    #[error("{what} was cancelled by the caller")]
+    Cancelled { what: String },
+    /// The user may not do this.
+    #[error(
+        "the station denies {user} access to {target}: {detail}; grant the permission in the user's role"
+    )]
+    PermissionDenied {
+        user: String,
+        target: String,
+        detail: String,
+    },
+    /// The ORD, history or document does not exist for this user.
+    #[error(
+        "{target} was not found on the station: {detail}; check the spelling, and that the user may read it"
+    )]
+    NotFound { target: String, detail: String },
+    /// The station cannot understand the query.
+    #[error(
+        "the station does not accept the query {query}: {detail}; check type names, column names and quotes"
+    )]
+    BadQuery { query: String, detail: String },
+    /// An interface that the operation needs is not there.
+    #[error("the station {station} does not offer {needs}: {detail}")]
+    InterfaceMissing {
+        station: String,
+        needs: &'static str,
+        detail: String,
+    },
+    /// A time of the station that allows more than one reading.
+    #[error(transparent)]
+    TimeFormat(#[from] TimeError),
+    /// Something else arrived than the interface promises.
+    #[error(
+        "{target} answered with {found} where {expected} was expected; check that the address is a Niagara station's web service"
+    )]
+    Protocol {
+        target: String,
+        expected: &'static str,
+        found: String,
+    },
+    /// The answer exceeds the limit.
+    #[error("the answer of {target} exceeds {} MiB; ask for less, for example a smaller subtree or a shorter time range", limit / (1 << 20))]
+    TooLarge { target: String, limit: u64 },
+    /// The station asks for patience.
+    #[error("the station {station} is busy (HTTP {status}); try again in a moment")]
+    Busy { station: String, status: u16 },
+    /// The station failed while working on the request.
+    #[error(
+        "the station failed on {target} (HTTP {status}): {detail}; the station's application director shows the cause"
+    )]
+    Server {
+        target: String,
+        status: u16,
+        detail: String,
+    },
+    /// A write was sent, but its answer never arrived.
+    #[error(
+        "the outcome of writing {target} is unknown: {cause}; read the value back before trying again"
+    )]
+    OutcomeUnknown { target: String, cause: String },
+    /// The bridge refuses to send this.
+    #[error("{what} is not acceptable: {detail}")]
+    InvalidInput { what: &'static str, detail: String },
+    /// The caller's ORD is not one.
+    #[error(transparent)]
+    Ord(#[from] OrdError),
+    /// A setting makes the connection impossible.
+    #[error("the station connection cannot be set up: {detail}")]
+    Setup { detail: String },
+}
+
+impl StationError {
+    /// A word for machines; tools put it into `errorData.kind` (Tool surface §5.3).
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unreachable { .. } => "station-unreachable",
+            Self::Certificate { .. } => "station-certificate",
+            Self::Auth { .. } | Self::Latched { .. } => "station-auth",
+            Self::Timeout { .. } => "station-timeout",
+            Self::Cancelled { .. } => "cancelled",
+            Self::PermissionDenied { .. } => "permission-denied",
+            Self::NotFound { .. } => "not-found",
+            Self::BadQuery { .. } => "bad-query",
+            Self::InterfaceMissing { .. } => "interface-missing",
+            Self::TimeFormat(_) => "station-time-format",
+            Self::Protocol { .. } => "station-protocol",
+            Self::TooLarge { .. } => "too-large",
+            Self::Busy { .. } => "station-busy",
+            Self::Server { .. } => "station-error",
+            Self::OutcomeUnknown { .. } => "outcome-unknown",
+            Self::InvalidInput { .. } | Self::Ord(_) => "invalid-input",
+            Self::Setup { .. } => "station-setup",
+        }
+    }
+
+    /// The same request may succeed later without anyone changing anything.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Timeout { .. }
+                | Self::Busy { .. }
+                | Self::Latched { .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_login_names_station_user_and_remedy() {
+        let error = StationError::Auth {
+            station: "https://st1".into(),
+            user: "bridge".into(),
+            cause: AuthCause::Refused,
+            detail: "HTTP 401".into(),
+        };
+        let text = error.to_string();
+        for part in ["https://st1", "bridge", "HTTP 401", "DigestScheme"] {
+            assert!(text.contains(part), "{part} is missing in {text}");
+        }
+    }
+}

@@ -8,10 +8,15 @@ pub mod boxp;
 pub mod error;
 pub mod facade;
 pub mod facets;
+pub mod http;
 pub mod obix;
 pub mod ord;
+pub mod permissions;
+pub mod priority;
 pub mod status;
 pub mod time;
 pub mod units;
 pub mod value;
 pub mod web;
+
+pub use error::{AuthCause, StationError};

@@ -1,1 +1,651 @@
-//! ord.
+//! ORDs, slot paths and slot names: how a station addresses its objects.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// Why a text is not an ORD that the bridge sends to a station.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum OrdError {
+    /// The text holds nothing.
+    #[error("the ord is empty; write for example station:|slot:/Drivers")]
+    Empty,
+    /// A character that may not occur at all.
+    #[error("the ord {ord:?} contains a control character; remove it")]
+    ControlCharacter { ord: String },
+    /// A scheme that this place does not take.
+    #[error("the ord {ord:?} has no usable scheme; {expected}")]
+    Scheme { ord: String, expected: &'static str },
+    /// `//`, `.`, `..` or an empty name in a path.
+    #[error(
+        "the ord {ord:?} has the illegal path segment {segment:?}; write names separated by single slashes"
+    )]
+    Segment { ord: String, segment: String },
+    /// A further query behind the component.
+    #[error("the ord {ord:?} continues after the component with '|'; give the component alone")]
+    FurtherQuery { ord: String },
+    /// `h:` not followed by hexadecimal digits.
+    #[error(
+        "the ord {ord:?} is no handle; a handle is h: and hexadecimal digits, for example h:2f1"
+    )]
+    Handle { ord: String },
+    /// A name that cannot be a slot name.
+    #[error(
+        "{name:?} cannot be a slot name; a name is not empty and has no '/', '|' or control character"
+    )]
+    Name { name: String },
+}
+
+/// A slot name in its escaped, stored form (`Pt$201`).
+///
+/// Names are used verbatim as the station lists them; decode for display only (Station web specification §0.3).
+///
+/// ```
+/// use niagara_bridge::station::ord::SlotName;
+/// let name = SlotName::escape("SW ALTA 1").unwrap();
+/// assert_eq!(name.as_str(), "SW$20ALTA$201");
+/// assert_eq!(name.display(), "SW ALTA 1");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SlotName(String);
+
+impl SlotName {
+    /// Takes an already escaped name.
+    pub fn new(name: impl Into<String>) -> Result<Self, OrdError> {
+        let name = name.into();
+        let illegal = name.is_empty()
+            || name == "."
+            || name == ".."
+            || name.contains(['/', '|'])
+            || name.chars().any(char::is_control);
+        if illegal {
+            return Err(OrdError::Name { name });
+        }
+        Ok(Self(name))
+    }
+
+    /// Escapes a display name into a slot name.
+    pub fn escape(display: &str) -> Result<Self, OrdError> {
+        Self::new(escape(display))
+    }
+
+    /// The escaped text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text people read.
+    pub fn display(&self) -> String {
+        unescape(&self.0)
+    }
+}
+
+impl fmt::Display for SlotName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Escapes text as slot names and facet strings are (oBIX specification §4.2).
+///
+/// ```
+/// use niagara_bridge::station::ord::escape;
+/// assert_eq!(escape("1st Floor"), "$31st$20Floor");
+/// assert_eq!(escape("Température"), "Temp$e9rature");
+/// assert_eq!(escape("温度"), "$u6e29$u5ea6");
+/// ```
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for (index, c) in text.chars().enumerate() {
+        let plain = c == '_' || c.is_ascii_alphabetic() || (c.is_ascii_digit() && index > 0);
+        if plain {
+            escaped.push(c);
+            continue;
+        }
+        let mut units = [0u16; 2];
+        // Java strings are UTF-16: a character beyond the basic plane is escaped as its two surrogates.
+        for unit in c.encode_utf16(&mut units) {
+            if *unit <= 0xff {
+                escaped.push_str(&format!("${unit:02x}"));
+            } else {
+                escaped.push_str(&format!("$u{unit:04x}"));
+            }
+        }
+    }
+    escaped
+}
+
+/// Undoes [`escape`]; a `$` without a complete escape behind it is kept as it is.
+///
+/// ```
+/// use niagara_bridge::station::ord::unescape;
+/// assert_eq!(unescape("DB$2dL4$2e2$2dPower"), "DB-L4.2-Power");
+/// assert_eq!(unescape("Cost$"), "Cost$");
+/// ```
+pub fn unescape(text: &str) -> String {
+    if !text.contains('$') {
+        return text.to_owned();
+    }
+    let mut units: Vec<u16> = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        if c == '$' {
+            let (digits, width) = match after.strip_prefix('u') {
+                Some(digits) => (digits.get(..4), 5),
+                None => (after.get(..2), 2),
+            };
+            let hex = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+            if let Some(unit) = hex.and_then(|d| u16::from_str_radix(d, 16).ok()) {
+                units.push(unit);
+                rest = &after[width..];
+                continue;
+            }
+        }
+        let mut buffer = [0u16; 2];
+        units.extend_from_slice(c.encode_utf16(&mut buffer));
+        rest = after;
+    }
+    String::from_utf16_lossy(&units)
+}
+
+/// Path of a component or slot from the station root.
+///
+/// ```
+/// use niagara_bridge::station::ord::SlotPath;
+/// let path: SlotPath = "slot:/Drivers/Net/Pt$201".parse().unwrap();
+/// assert_eq!(path.name().unwrap().display(), "Pt 1");
+/// assert_eq!(path.parent().unwrap().to_string(), "slot:/Drivers/Net");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct SlotPath {
+    names: Vec<SlotName>,
+}
+
+impl SlotPath {
+    /// The station root, `slot:/`.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// True for `slot:/`.
+    pub fn is_root(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The names from the root down.
+    pub fn names(&self) -> &[SlotName] {
+        &self.names
+    }
+
+    /// Last name; none at the root.
+    pub fn name(&self) -> Option<&SlotName> {
+        self.names.last()
+    }
+
+    /// Path of the containing object; none at the root.
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.names.split_last()?;
+        Some(Self {
+            names: above.to_vec(),
+        })
+    }
+
+    /// Path of a child.
+    pub fn child(&self, name: SlotName) -> Self {
+        let mut names = self.names.clone();
+        names.push(name);
+        Self { names }
+    }
+
+    /// True when `self` is `other` or lies below it.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.names.starts_with(&other.names)
+    }
+
+    /// The path without its scheme, `/A/B`.
+    pub fn body(&self) -> String {
+        if self.names.is_empty() {
+            return "/".to_owned();
+        }
+        self.names.iter().fold(String::new(), |mut body, name| {
+            body.push('/');
+            body.push_str(name.as_str());
+            body
+        })
+    }
+
+    fn from_body(body: &str, ord: &str) -> Result<Self, OrdError> {
+        let inner = body.strip_prefix('/').unwrap_or(body);
+        let inner = inner.strip_suffix('/').unwrap_or(inner);
+        if inner.is_empty() && body.len() <= 1 {
+            return Ok(Self::root());
+        }
+        let names = inner
+            .split('/')
+            .map(|segment| {
+                SlotName::new(segment).map_err(|_| OrdError::Segment {
+                    ord: ord.to_owned(),
+                    segment: segment.to_owned(),
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { names })
+    }
+}
+
+impl fmt::Display for SlotPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "slot:{}", self.body())
+    }
+}
+
+impl FromStr for SlotPath {
+    type Err = OrdError;
+
+    fn from_str(text: &str) -> Result<Self, OrdError> {
+        match Ord::component(text)? {
+            Ord::Slot(path) => Ok(path),
+            _ => Err(OrdError::Scheme {
+                ord: text.to_owned(),
+                expected: "a slot path begins with slot:/",
+            }),
+        }
+    }
+}
+
+/// Identifier of a history, `/Station/Name`, or `^Name` for the local station (Station web specification §3.5).
+///
+/// ```
+/// use niagara_bridge::station::ord::HistoryId;
+/// let id: HistoryId = "/Harborview/Oat$20F".parse().unwrap();
+/// assert_eq!((id.station(), id.name()), (Some("Harborview"), "Oat$20F"));
+/// assert_eq!(id.ord(), "history:/Harborview/Oat$20F");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HistoryId {
+    station: Option<SlotName>,
+    name: SlotName,
+}
+
+impl HistoryId {
+    /// Device part as listed; none in the `^Name` form.
+    pub fn station(&self) -> Option<&str> {
+        self.station.as_ref().map(SlotName::as_str)
+    }
+
+    /// History name as listed (escaped).
+    pub fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// The ORD without query parameters.
+    pub fn ord(&self) -> String {
+        format!("history:{self}")
+    }
+}
+
+impl fmt::Display for HistoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.station {
+            Some(station) => write!(f, "/{station}/{}", self.name),
+            None => write!(f, "^{}", self.name),
+        }
+    }
+}
+
+impl FromStr for HistoryId {
+    type Err = OrdError;
+
+    fn from_str(text: &str) -> Result<Self, OrdError> {
+        let trimmed = strip_hosts(text.trim());
+        let body = trimmed.strip_prefix("history:").unwrap_or(trimmed);
+        let malformed = || OrdError::Scheme {
+            ord: text.to_owned(),
+            expected: "a history id is /Station/Name or ^Name",
+        };
+        let name_of = |name: &str| {
+            if name.contains('?') {
+                return Err(malformed());
+            }
+            SlotName::new(name).map_err(|_| malformed())
+        };
+        if let Some(name) = body.strip_prefix('^') {
+            return Ok(Self {
+                station: None,
+                name: name_of(name)?,
+            });
+        }
+        let (station, name) = body
+            .strip_prefix('/')
+            .and_then(|rest| rest.split_once('/'))
+            .ok_or_else(malformed)?;
+        Ok(Self {
+            station: Some(name_of(station)?),
+            name: name_of(name)?,
+        })
+    }
+}
+
+/// A normalised ORD.
+///
+/// ```
+/// use niagara_bridge::station::ord::Ord;
+/// let ord = Ord::component("local:|station:|slot:/AHU1/SAT/").unwrap();
+/// assert_eq!(ord.absolute(), "station:|slot:/AHU1/SAT");
+/// assert_eq!(ord.relative(), "slot:/AHU1/SAT");
+/// assert!(Ord::component("slot:/A//B").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ord {
+    /// A component or slot by path.
+    Slot(SlotPath),
+    /// A component by handle: the hexadecimal digits without `h:`.
+    Handle(String),
+    /// A history.
+    History(HistoryId),
+    /// The alarm space: the text behind `alarm:` (empty, or `archive`).
+    Alarm(String),
+    /// The history space as a whole (`history:`).
+    Histories,
+    /// A file of the station: the text behind `file:`.
+    File(String),
+}
+
+impl Ord {
+    /// Normalises the ORD of a component: building block `P` of the Tool surface §13.5.1.
+    pub fn component(text: &str) -> Result<Self, OrdError> {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return Err(OrdError::Empty);
+        }
+        if trimmed.chars().any(char::is_control) {
+            return Err(OrdError::ControlCharacter {
+                ord: text.to_owned(),
+            });
+        }
+        let stripped = strip_hosts(trimmed);
+        if stripped.contains('|') {
+            return Err(OrdError::FurtherQuery {
+                ord: text.to_owned(),
+            });
+        }
+        if let Some(digits) = stripped.strip_prefix("h:") {
+            return handle(digits, text);
+        }
+        match stripped.strip_prefix("slot:") {
+            Some(body) if body.starts_with('/') => SlotPath::from_body(body, text).map(Self::Slot),
+            _ => Err(OrdError::Scheme {
+                ord: text.to_owned(),
+                expected: "it must begin with station:|slot:/, slot:/ or h:",
+            }),
+        }
+    }
+
+    /// Normalises any ORD that the bridge hands to a station: components, `history:`, `alarm:` and `file:`.
+    pub fn parse(text: &str) -> Result<Self, OrdError> {
+        let stripped = strip_hosts(text.trim());
+        let scheme = stripped.split_once(':').map_or("", |(scheme, _)| scheme);
+        if !matches!(scheme, "history" | "alarm" | "file") {
+            return Self::component(text);
+        }
+        if stripped.chars().any(char::is_control) {
+            return Err(OrdError::ControlCharacter {
+                ord: text.to_owned(),
+            });
+        }
+        if stripped.contains('|') {
+            return Err(OrdError::FurtherQuery {
+                ord: text.to_owned(),
+            });
+        }
+        let body = &stripped[scheme.len() + 1..];
+        if body.split('/').any(|segment| segment == "..") {
+            return Err(OrdError::Segment {
+                ord: text.to_owned(),
+                segment: "..".to_owned(),
+            });
+        }
+        match scheme {
+            "history" if body.is_empty() || body == "/" => Ok(Self::Histories),
+            "history" => body.parse().map(Self::History),
+            "alarm" => Ok(Self::Alarm(body.to_owned())),
+            _ => Ok(Self::File(body.to_owned())),
+        }
+    }
+
+    /// The component at a path.
+    pub fn slot(path: SlotPath) -> Self {
+        Self::Slot(path)
+    }
+
+    /// The form without host and station: `P` of the Tool surface §13.5.1.
+    pub fn relative(&self) -> String {
+        match self {
+            Self::Slot(path) => path.to_string(),
+            Self::Handle(digits) => format!("h:{digits}"),
+            Self::History(id) => id.ord(),
+            Self::Histories => "history:".to_owned(),
+            Self::Alarm(body) => format!("alarm:{body}"),
+            Self::File(body) => format!("file:{body}"),
+        }
+    }
+
+    /// The form that results carry: `station:|slot:/…`; spaces outside the component tree keep their own scheme.
+    pub fn absolute(&self) -> String {
+        match self {
+            Self::Slot(_) | Self::Handle(_) => format!("station:|{}", self.relative()),
+            _ => self.relative(),
+        }
+    }
+
+    /// The slot path, when the ORD has one.
+    pub fn slot_path(&self) -> Option<&SlotPath> {
+        match self {
+            Self::Slot(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// ORD of the containing object; none at the root and outside slot paths.
+    pub fn parent(&self) -> Option<Self> {
+        self.slot_path()?.parent().map(Self::Slot)
+    }
+
+    /// Last name of a slot path; none at the root.
+    pub fn name(&self) -> Option<&SlotName> {
+        self.slot_path()?.name()
+    }
+}
+
+impl fmt::Display for Ord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.absolute())
+    }
+}
+
+impl FromStr for Ord {
+    type Err = OrdError;
+
+    fn from_str(text: &str) -> Result<Self, OrdError> {
+        Self::parse(text)
+    }
+}
+
+/// Splits an ord list of either CSV mode into its ORDs (Station web specification §3.6).
+///
+/// Machine mode has one ORD per line. Display mode joins them by a separator of unknown form: those are split in
+/// front of every `local:|`, or of every `station:|` that does not follow one.
+///
+/// ```
+/// use niagara_bridge::station::ord::split_ord_list;
+/// assert_eq!(
+///     split_ord_list("local:|station:|slot:/A, local:|station:|slot:/B"),
+///     ["local:|station:|slot:/A", "local:|station:|slot:/B"],
+/// );
+/// ```
+pub fn split_ord_list(text: &str) -> Vec<String> {
+    text.lines()
+        .flat_map(|line| {
+            let mut starts: Vec<usize> = line.match_indices("local:|").map(|(at, _)| at).collect();
+            starts.extend(
+                line.match_indices("station:|")
+                    .map(|(at, _)| at)
+                    .filter(|at| !line[..*at].ends_with("local:|")),
+            );
+            starts.push(0);
+            starts.sort_unstable();
+            starts.dedup();
+            let ends = starts.iter().skip(1).copied().chain([line.len()]);
+            starts
+                .iter()
+                .zip(ends)
+                .filter_map(|(start, end)| line.get(*start..end))
+                .map(|ord| {
+                    ord.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '\''))
+                })
+                .filter(|ord| !ord.is_empty() && *ord != "null")
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn strip_hosts(text: &str) -> &str {
+    let text = text.strip_prefix("local:|").unwrap_or(text);
+    text.strip_prefix("station:|").unwrap_or(text)
+}
+
+fn handle(digits: &str, ord: &str) -> Result<Ord, OrdError> {
+    let legal = (1..=16).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if legal {
+        Ok(Ord::Handle(digits.to_ascii_lowercase()))
+    } else {
+        Err(OrdError::Handle {
+            ord: ord.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn worked_examples_of_the_escape_table_hold_both_ways() {
+        for (display, slot) in [
+            ("SW ALTA 1", "SW$20ALTA$201"),
+            ("DB-L4.2-Power", "DB$2dL4$2e2$2dPower"),
+            ("1st Floor", "$31st$20Floor"),
+            ("Température", "Temp$e9rature"),
+            ("A/C Unit", "A$2fC$20Unit"),
+            ("Pump$1", "Pump$241"),
+            ("AHU_1", "AHU_1"),
+            ("温度", "$u6e29$u5ea6"),
+        ] {
+            assert_eq!(escape(display), slot);
+            assert_eq!(unescape(slot), display);
+        }
+    }
+
+    #[test]
+    fn host_and_station_prefixes_and_one_trailing_slash_are_dropped() {
+        for text in [
+            "slot:/A/B",
+            "station:|slot:/A/B/",
+            " local:|station:|slot:/A/B ",
+        ] {
+            assert_eq!(
+                Ord::component(text).unwrap().absolute(),
+                "station:|slot:/A/B"
+            );
+        }
+        assert_eq!(Ord::component("slot:/").unwrap().relative(), "slot:/");
+        assert_eq!(
+            Ord::component("station:|h:2F1").unwrap().absolute(),
+            "station:|h:2f1"
+        );
+    }
+
+    #[test]
+    fn ords_that_could_smuggle_another_query_are_refused() {
+        for text in [
+            "",
+            "slot:",
+            "slot:A",
+            "slot://",
+            "slot:/A//B",
+            "slot:/A/../B",
+            "slot:/A|bql:select *",
+            "sql:select 1",
+            "slot:/A\n",
+            "h:",
+            "h:xyz",
+            "station:|station:|slot:/",
+            "history:/S/H|view:x",
+            "file:^../config.bog",
+        ] {
+            let text = if text == "slot:/A\n" {
+                "slot:/A\n/B"
+            } else {
+                text
+            };
+            assert!(Ord::parse(text).is_err(), "{text:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn history_and_alarm_spaces_keep_their_scheme() {
+        assert_eq!(
+            Ord::parse("history:^Oat").unwrap().absolute(),
+            "history:^Oat"
+        );
+        assert_eq!(
+            Ord::parse("history:/S/H").unwrap().absolute(),
+            "history:/S/H"
+        );
+        assert_eq!(Ord::parse("history:").unwrap(), Ord::Histories);
+        assert_eq!(
+            Ord::parse("alarm:archive").unwrap(),
+            Ord::Alarm("archive".into())
+        );
+        assert!(Ord::component("alarm:").is_err());
+    }
+
+    #[test]
+    fn ord_lists_of_both_modes_give_the_same_ords() {
+        let expected = ["station:|slot:/A", "station:|slot:/B"];
+        assert_eq!(
+            split_ord_list("station:|slot:/A\nstation:|slot:/B\n"),
+            expected
+        );
+        assert_eq!(
+            split_ord_list("station:|slot:/A; station:|slot:/B"),
+            expected
+        );
+        assert!(split_ord_list("null").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_display_name_survives_escaping(name in "\\PC{1,20}") {
+            prop_assert_eq!(unescape(&escape(&name)), name.clone());
+            prop_assert!(escape(&name).bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$'));
+        }
+
+        #[test]
+        fn any_path_of_names_survives_formatting(names in proptest::collection::vec("\\PC{1,8}", 0..5)) {
+            let path = names.iter().fold(SlotPath::root(), |path, name| path.child(SlotName::escape(name).unwrap()));
+            prop_assert_eq!(&path.to_string().parse::<SlotPath>().unwrap(), &path);
+            prop_assert_eq!(Ord::parse(&Ord::Slot(path.clone()).absolute()).unwrap(), Ord::Slot(path));
+        }
+
+        #[test]
+        fn no_text_makes_the_parsers_panic(text in "\\PC*") {
+            let _ = (Ord::parse(&text), unescape(&text), split_ord_list(&text), text.parse::<HistoryId>());
+        }
+    }
+}

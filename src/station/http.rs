@@ -1,0 +1,454 @@
+//! The one HTTP client of the bridge: limits, deadlines, retries of reads, trust in certificates.
+
+use std::future::Future;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use http::{HeaderMap, Method};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::error::StationError;
+
+mod trust;
+
+pub use trust::{Trust, fingerprint_of};
+
+/// Time to establish a connection (Station web specification §9).
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the bridge allows itself towards one station and identity (Station web specification §9 rule 9).
+#[derive(Debug, Clone)]
+pub struct HttpLimits {
+    /// Requests under way at the same time, over all interfaces.
+    pub in_flight: usize,
+    /// Requests per second; 0 = unlimited.
+    pub requests_per_second: u32,
+    /// Largest answer in bytes.
+    pub response_bytes: u64,
+    /// Time for an ordinary request.
+    pub request_timeout: Duration,
+    /// Time for an interactive BQL query.
+    pub query_timeout: Duration,
+    /// Time for an export that ingest reads.
+    pub export_timeout: Duration,
+    /// Repetitions of a read after a broken connection or a busy answer.
+    pub read_retries: usize,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            in_flight: 4,
+            requests_per_second: 20,
+            response_bytes: 32 << 20,
+            request_timeout: Duration::from_secs(30),
+            query_timeout: Duration::from_secs(10),
+            export_timeout: Duration::from_secs(60),
+            read_retries: 2,
+        }
+    }
+}
+
+/// Which of the configured time limits a request gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeoutClass {
+    /// Any request without a class of its own: 30 s.
+    #[default]
+    Standard,
+    /// Interactive BQL: 10 s.
+    Query,
+    /// Bulk export: 60 s.
+    Export,
+}
+
+/// How long a caller waits and how it gives up; handed down through every station call.
+///
+/// ```
+/// use std::time::Duration;
+/// use niagara_bridge::station::http::CallScope;
+/// let scope = CallScope::within(Duration::from_secs(9));
+/// assert!(scope.remaining().unwrap() <= Duration::from_secs(9));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct CallScope {
+    deadline: Option<Instant>,
+    cancel: CancellationToken,
+}
+
+impl CallScope {
+    /// No deadline beyond each request's own time limit.
+    pub fn unlimited() -> Self {
+        Self::default()
+    }
+
+    /// Ends after `limit`.
+    pub fn within(limit: Duration) -> Self {
+        Self {
+            deadline: Instant::now().checked_add(limit),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// Ends at `deadline`.
+    pub fn until(deadline: Instant) -> Self {
+        Self {
+            deadline: Some(deadline),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// Ends also when `cancel` fires.
+    pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Same scope, ending no later than in `limit`.
+    pub fn at_most(&self, limit: Duration) -> Self {
+        let by = Instant::now().checked_add(limit);
+        Self {
+            deadline: match (self.deadline, by) {
+                (Some(own), Some(by)) => Some(own.min(by)),
+                (own, by) => own.or(by),
+            },
+            cancel: self.cancel.clone(),
+        }
+    }
+
+    /// The instant at which the caller stops waiting.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Time left; none without a deadline.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.deadline
+            .map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// The token that ends the call early.
+    pub fn cancel_token(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Runs `work` unless deadline or cancellation comes first; `what` names the work in the error.
+    pub async fn run<T>(
+        &self,
+        what: &str,
+        work: impl Future<Output = Result<T, StationError>>,
+    ) -> Result<T, StationError> {
+        let begin = Instant::now();
+        let expiry = async {
+            match self.deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(StationError::Cancelled { what: what.to_owned() }),
+            result = work => result,
+            () = expiry => Err(StationError::Timeout { what: what.to_owned(), after: begin.elapsed() }),
+        }
+    }
+}
+
+/// One request, ready to be sent more than once if it is a read.
+#[derive(Debug, Clone)]
+pub struct HttpRequest {
+    /// HTTP method.
+    pub method: Method,
+    /// Full address.
+    pub url: Url,
+    /// Headers, credentials included; never logged.
+    pub headers: HeaderMap,
+    /// Body; empty for none.
+    pub body: Bytes,
+}
+
+/// The head of an answer and the connection that still carries its body.
+#[derive(Debug)]
+pub struct HttpResponse {
+    /// Status code.
+    pub status: u16,
+    /// Headers.
+    pub headers: HeaderMap,
+    body: HttpBody,
+}
+
+impl HttpResponse {
+    /// The body as a stream.
+    pub fn into_body(self) -> HttpBody {
+        self.body
+    }
+
+    /// `Content-Type` without parameters, lower case; empty when absent.
+    pub fn content_type(&self) -> String {
+        content_type_of(&self.headers)
+    }
+}
+
+pub(crate) fn content_type_of(headers: &HeaderMap) -> String {
+    headers
+        .get(http::header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .map(|value| value.trim().to_ascii_lowercase())
+        .unwrap_or_default()
+}
+
+/// A body being received. Dropping it closes the connection and frees its place among the requests in flight.
+#[derive(Debug)]
+pub struct HttpBody {
+    response: reqwest::Response,
+    ahead: Option<Bytes>,
+    target: String,
+    station: String,
+    received: u64,
+    limit: u64,
+    expires: Instant,
+    begin: Instant,
+    _place: OwnedSemaphorePermit,
+}
+
+impl HttpBody {
+    /// The next piece; none at the end. Fails when the connection breaks, the time is up or the size limit is reached.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, StationError> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
+        }
+        let received = tokio::time::timeout_at(self.expires, self.response.chunk()).await;
+        let chunk = match received {
+            Err(_) => {
+                return Err(StationError::Timeout {
+                    what: self.target.clone(),
+                    after: self.begin.elapsed(),
+                });
+            }
+            Ok(Err(error)) => return Err(connection_error(&self.station, &error)),
+            Ok(Ok(chunk)) => chunk,
+        };
+        let length = chunk.as_ref().map_or(0, Bytes::len) as u64;
+        self.received = self.received.saturating_add(length);
+        if self.received > self.limit {
+            return Err(StationError::TooLarge {
+                target: self.target.clone(),
+                limit: self.limit,
+            });
+        }
+        Ok(chunk)
+    }
+
+    /// Puts a piece back, so that the next [`chunk`](Self::chunk) gives it again.
+    pub fn put_back(&mut self, piece: Bytes) {
+        self.ahead = Some(match self.ahead.take() {
+            Some(rest) => {
+                let mut joined = BytesMut::from(piece.as_ref());
+                joined.extend_from_slice(&rest);
+                joined.freeze()
+            }
+            None => piece,
+        });
+    }
+
+    /// The rest of the body in one piece.
+    pub async fn bytes(mut self) -> Result<Bytes, StationError> {
+        let mut all = BytesMut::new();
+        while let Some(piece) = self.chunk().await? {
+            all.extend_from_slice(&piece);
+        }
+        Ok(all.freeze())
+    }
+
+    /// At most the first `limit` bytes of the body; the rest is not received.
+    pub async fn first_bytes(mut self, limit: usize) -> Result<Bytes, StationError> {
+        let mut all = BytesMut::new();
+        while all.len() < limit {
+            match self.chunk().await? {
+                Some(piece) => all.extend_from_slice(&piece),
+                None => break,
+            }
+        }
+        all.truncate(limit);
+        Ok(all.freeze())
+    }
+}
+
+/// Sends requests to one station for one identity.
+#[derive(Debug, Clone)]
+pub struct HttpClient {
+    client: reqwest::Client,
+    limits: HttpLimits,
+    places: Arc<Semaphore>,
+    rate: Option<Arc<DefaultDirectRateLimiter>>,
+}
+
+impl HttpClient {
+    /// Builds the client. Redirects are never followed, no proxy is used, HTTP/1.1 only.
+    pub fn new(trust: &Trust, limits: HttpLimits) -> Result<Self, StationError> {
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(trust::tls_config(trust)?)
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .http1_only()
+            .user_agent(concat!("niagara-bridge/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| StationError::Setup {
+                detail: chain(&error),
+            })?;
+        let rate = NonZeroU32::new(limits.requests_per_second)
+            .map(|rate| Arc::new(RateLimiter::direct(Quota::per_second(rate))));
+        Ok(Self {
+            client,
+            places: Arc::new(Semaphore::new(limits.in_flight.max(1))),
+            rate,
+            limits,
+        })
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &HttpLimits {
+        &self.limits
+    }
+
+    /// The time a request of a class may take.
+    pub fn timeout(&self, class: TimeoutClass) -> Duration {
+        match class {
+            TimeoutClass::Standard => self.limits.request_timeout,
+            TimeoutClass::Query => self.limits.query_timeout,
+            TimeoutClass::Export => self.limits.export_timeout,
+        }
+    }
+
+    /// Sends once, within scope, time limit, rate and number of places.
+    pub async fn send(
+        &self,
+        request: HttpRequest,
+        class: TimeoutClass,
+        scope: &CallScope,
+    ) -> Result<HttpResponse, StationError> {
+        let target = describe(&request);
+        scope
+            .run(&target, self.send_unscoped(request, class, &target, scope))
+            .await
+    }
+
+    async fn send_unscoped(
+        &self,
+        request: HttpRequest,
+        class: TimeoutClass,
+        target: &str,
+        scope: &CallScope,
+    ) -> Result<HttpResponse, StationError> {
+        let station = station_of(&request.url);
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let place = place.map_err(|_| StationError::Cancelled {
+            what: target.to_owned(),
+        })?;
+        if let Some(rate) = &self.rate {
+            rate.until_ready().await;
+        }
+        let begin = Instant::now();
+        let expires = begin + self.timeout(class);
+        let expires = scope
+            .deadline()
+            .map_or(expires, |deadline| deadline.min(expires));
+        let mut builder = self
+            .client
+            .request(request.method, request.url)
+            .headers(request.headers);
+        if !request.body.is_empty() {
+            builder = builder.body(request.body);
+        }
+        let response = tokio::time::timeout_at(expires, builder.send())
+            .await
+            .map_err(|_| StationError::Timeout {
+                what: target.to_owned(),
+                after: begin.elapsed(),
+            })?
+            .map_err(|error| connection_error(&station, &error))?;
+        Ok(HttpResponse {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: HttpBody {
+                response,
+                ahead: None,
+                target: target.to_owned(),
+                station,
+                received: 0,
+                limit: self.limits.response_bytes,
+                expires,
+                begin,
+                _place: place,
+            },
+        })
+    }
+}
+
+/// Scheme, host and port: what error texts call the station.
+pub(crate) fn station_of(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+fn describe(request: &HttpRequest) -> String {
+    format!("{} {}", request.method, request.url.path())
+}
+
+fn connection_error(station: &str, error: &reqwest::Error) -> StationError {
+    let cause = chain(error);
+    if let Some(reason) = certificate_reason(error) {
+        return StationError::Certificate {
+            station: station.to_owned(),
+            cause: reason,
+        };
+    }
+    StationError::Unreachable {
+        station: station.to_owned(),
+        cause,
+    }
+}
+
+/// The innermost causes carry the news; the outermost repeats the address, which the caller names anyway.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut causes: Vec<String> = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !causes.iter().any(|known| known.contains(&text)) {
+            causes.push(text);
+        }
+        next = cause.source();
+    }
+    if causes.is_empty() {
+        return error.to_string();
+    }
+    causes.join(": ")
+}
+
+fn certificate_reason(error: &reqwest::Error) -> Option<String> {
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(cause) = next {
+        let inner = cause
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref)
+            .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if let Some(tls) = inner.or_else(|| cause.downcast_ref::<rustls::Error>()) {
+            return match tls {
+                rustls::Error::InvalidCertificate(_) | rustls::Error::General(_) => {
+                    Some(tls.to_string())
+                }
+                _ => None,
+            };
+        }
+        next = cause.source();
+    }
+    None
+}
