@@ -3,8 +3,10 @@
 use std::future::Future;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use backon::{ExponentialBuilder, Retryable};
 use bytes::{Bytes, BytesMut};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use http::{HeaderMap, Method};
@@ -328,17 +330,71 @@ impl HttpClient {
         }
     }
 
-    /// Sends once, within scope, time limit, rate and number of places.
+    /// Sends once, within scope, time limit, rate and number of places. `sent` tells whether the station may have
+    /// seen the request when this fails.
     pub async fn send(
         &self,
         request: HttpRequest,
         class: TimeoutClass,
         scope: &CallScope,
+        sent: &AtomicBool,
     ) -> Result<HttpResponse, StationError> {
-        let target = describe(&request);
-        scope
-            .run(&target, self.send_unscoped(request, class, &target, scope))
+        self.send_once(request, class, scope, sent)
             .await
+            .map_err(|failure| failure.error)
+    }
+
+    /// Sends a read, repeated with growing, jittered pauses after a broken connection or an answer 429, 502 or 503.
+    ///
+    /// After the last repetition a 429 or 503 is [`StationError::Busy`], a 502 [`StationError::Unreachable`].
+    pub async fn send_read(
+        &self,
+        request: HttpRequest,
+        class: TimeoutClass,
+        scope: &CallScope,
+    ) -> Result<HttpResponse, StationError> {
+        let policy = ExponentialBuilder::default()
+            .with_min_delay(FIRST_PAUSE)
+            .with_max_times(self.limits.read_retries)
+            .with_jitter();
+        let station = station_of(&request.url);
+        let attempt = || async {
+            let sent = AtomicBool::new(false);
+            let response = self.send_once(request.clone(), class, scope, &sent).await?;
+            refuse_busy(response, &station)
+        };
+        attempt
+            .retry(policy)
+            .when(|failure: &Failure| {
+                failure.repeatable && scope.remaining().is_none_or(|left| left > FIRST_PAUSE)
+            })
+            .adjust(|failure: &Failure, pause| {
+                pause.map(|pause| pause.max(failure.pause.unwrap_or_default()))
+            })
+            .await
+            .map_err(|failure| failure.error)
+    }
+
+    async fn send_once(
+        &self,
+        request: HttpRequest,
+        class: TimeoutClass,
+        scope: &CallScope,
+        sent: &AtomicBool,
+    ) -> Result<HttpResponse, Failure> {
+        let target = describe(&request);
+        let repeatable = AtomicBool::new(false);
+        scope
+            .run(
+                &target,
+                self.send_unscoped(request, class, &target, scope, sent, &repeatable),
+            )
+            .await
+            .map_err(|error| Failure {
+                error,
+                repeatable: repeatable.into_inner(),
+                pause: None,
+            })
     }
 
     async fn send_unscoped(
@@ -347,6 +403,8 @@ impl HttpClient {
         class: TimeoutClass,
         target: &str,
         scope: &CallScope,
+        sent: &AtomicBool,
+        repeatable: &AtomicBool,
     ) -> Result<HttpResponse, StationError> {
         let station = station_of(&request.url);
         let place = Arc::clone(&self.places).acquire_owned().await;
@@ -368,13 +426,21 @@ impl HttpClient {
         if !request.body.is_empty() {
             builder = builder.body(request.body);
         }
+        sent.store(true, Ordering::Relaxed);
         let response = tokio::time::timeout_at(expires, builder.send())
             .await
             .map_err(|_| StationError::Timeout {
                 what: target.to_owned(),
                 after: begin.elapsed(),
             })?
-            .map_err(|error| connection_error(&station, &error))?;
+            .map_err(|error| {
+                if error.is_connect() {
+                    sent.store(false, Ordering::Relaxed);
+                } else {
+                    repeatable.store(!error.is_timeout(), Ordering::Relaxed);
+                }
+                connection_error(&station, &error)
+            })?;
         Ok(HttpResponse {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
@@ -391,6 +457,41 @@ impl HttpClient {
             },
         })
     }
+}
+
+/// Why one attempt failed, and whether a read may try again.
+struct Failure {
+    error: StationError,
+    repeatable: bool,
+    pause: Option<Duration>,
+}
+
+/// Pause before the first repetition of a read.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// A longer `Retry-After` than this is the caller's business.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+fn refuse_busy(response: HttpResponse, station: &str) -> Result<HttpResponse, Failure> {
+    let station = station.to_owned();
+    let error = match response.status {
+        status @ (429 | 503) => StationError::Busy { station, status },
+        502 => StationError::Unreachable {
+            station,
+            cause: "a gateway in front of it answered HTTP 502".to_owned(),
+        },
+        _ => return Ok(response),
+    };
+    let pause = response
+        .headers
+        .get(http::header::RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+        .map(Duration::from_secs);
+    Err(Failure {
+        error,
+        repeatable: pause.is_none_or(|pause| pause <= LONGEST_PAUSE),
+        pause,
+    })
 }
 
 /// Scheme, host and port: what error texts call the station.

@@ -4,6 +4,9 @@
 //! - `login`, `scram`, `cookies`: the three login schemes and what they leave behind.
 //! - [`bql`]: queries and their URL forms; [`csv`]: the exporter's dialects; [`cell`]: what its cells mean.
 
+mod cookies;
+mod login;
+mod scram;
 pub mod session;
 
 pub use session::{

@@ -1,16 +1,36 @@
 //! One identity's session with a station, shared by every interface.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION};
+use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 use zeroize::Zeroizing;
 
+use super::cookies::CookieJar;
 use crate::clock::SharedClock;
-use crate::station::error::StationError;
-use crate::station::http::{CallScope, HttpBody, HttpClient, HttpLimits, TimeoutClass, Trust};
+use crate::station::error::{AuthCause, StationError};
+use crate::station::http::{
+    CallScope, HttpBody, HttpClient, HttpLimits, HttpRequest, HttpResponse, TimeoutClass, Trust,
+    station_of,
+};
+
+/// All steps of a login together.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// A logout must not hold up the end of the process.
+const LOGOUT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Name of the CSRF header (Station web specification §2.6).
+pub(super) const CSRF_HEADER: &str = "x-niagara-csrftoken";
+/// Request line and headers share 8192 bytes (Station web specification §1); the rest is for headers.
+const LONGEST_TARGET: usize = 7_500;
+/// A login page shows its markers within its first part.
+const PEEK_BYTES: usize = 64 << 10;
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Authentication scheme of the station account; fixed by configuration, never tried in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -165,22 +185,574 @@ pub struct WebSession {
 }
 
 #[derive(Debug)]
-struct Inner {
-    options: WebOptions,
-    http: HttpClient,
-    clock: SharedClock,
+pub(super) struct Inner {
+    pub(super) options: WebOptions,
+    pub(super) http: HttpClient,
+    pub(super) clock: SharedClock,
+    login: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+}
+
+/// What a login leaves behind.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Address in use; differs from the configured one after a redirect to https.
+    pub(super) base: Url,
+    pub(super) jar: CookieJar,
+    /// Value of `Authorization` for ordinary requests.
+    pub(super) authorization: Option<Secret>,
+    pub(super) csrf: Option<Secret>,
+    logged_in: bool,
+    /// Counts logins, so that late answers of an older session change nothing.
+    generation: u64,
+    latch: Option<Latch>,
+    /// Interfaces (first path segment) that refused a fresh login, and when to ask again.
+    refusing: HashMap<String, Duration>,
+}
+
+#[derive(Debug, Clone)]
+struct Latch {
+    until: Duration,
+    cause: AuthCause,
+    reason: String,
+}
+
+/// A login in use: its number, and whether this very call made it.
+#[derive(Clone, Copy)]
+struct Lease {
+    generation: u64,
+    fresh: bool,
+}
+
+/// A request as the caller gave it.
+struct Outgoing<'a> {
+    method: Method,
+    target: &'a str,
+    body: Bytes,
+    request: &'a WebRequest,
+}
+
+enum Attempt {
+    Answered(WebStream),
+    /// The station wants a login; the text says how it said so.
+    Refused(String),
 }
 
 impl WebSession {
     /// Prepares a session; nothing is sent before the first request.
     pub fn new(options: WebOptions, clock: SharedClock) -> Result<Self, StationError> {
+        if !matches!(options.url.scheme(), "http" | "https") || options.url.host().is_none() {
+            return Err(StationError::Setup {
+                detail: format!(
+                    "{} is not the address of a web service; write http:// or https:// and a host",
+                    options.url
+                ),
+            });
+        }
         let http = HttpClient::new(&options.trust, options.limits.clone())?;
+        let state = State {
+            base: options.url.clone(),
+            jar: CookieJar::default(),
+            authorization: None,
+            csrf: None,
+            logged_in: false,
+            generation: 0,
+            latch: None,
+            refusing: HashMap::new(),
+        };
         Ok(Self {
             inner: Arc::new(Inner {
                 options,
                 http,
                 clock,
+                login: tokio::sync::Mutex::new(()),
+                state: Mutex::new(state),
             }),
         })
+    }
+
+    /// Scheme, host and port of the station, as error texts name it.
+    pub fn station(&self) -> String {
+        self.inner.station()
+    }
+
+    /// The address in use, after a possible redirect to https.
+    pub fn base_url(&self) -> Url {
+        self.inner.state().base.clone()
+    }
+
+    /// Name of the logged-in user.
+    pub fn user(&self) -> &str {
+        &self.inner.options.user
+    }
+
+    /// The configured login scheme.
+    pub fn scheme(&self) -> LoginScheme {
+        self.inner.options.scheme
+    }
+
+    /// The session's clock.
+    pub fn clock(&self) -> &SharedClock {
+        &self.inner.clock
+    }
+
+    /// True while the station is believed to know this session.
+    pub fn is_logged_in(&self) -> bool {
+        self.inner.state().logged_in
+    }
+
+    /// Logs in unless a session exists; concurrent callers share one login.
+    ///
+    /// Errors: [`StationError::Auth`] for the attempt that failed, [`StationError::Latched`] for the latch time after.
+    pub async fn login(&self, scope: &CallScope) -> Result<(), StationError> {
+        self.lease(scope).await.map(drop)
+    }
+
+    /// `GET`s a server-relative, already percent-encoded target and receives the whole body.
+    pub async fn get(
+        &self,
+        target: &str,
+        request: &WebRequest,
+    ) -> Result<WebResponse, StationError> {
+        self.whole(Method::GET, target, Bytes::new(), request).await
+    }
+
+    /// `POST`s a body and receives the whole answer.
+    pub async fn post(
+        &self,
+        target: &str,
+        body: impl Into<Bytes>,
+        request: &WebRequest,
+    ) -> Result<WebResponse, StationError> {
+        self.whole(Method::POST, target, body.into(), request).await
+    }
+
+    /// `PUT`s a body and receives the whole answer.
+    pub async fn put(
+        &self,
+        target: &str,
+        body: impl Into<Bytes>,
+        request: &WebRequest,
+    ) -> Result<WebResponse, StationError> {
+        self.whole(Method::PUT, target, body.into(), request).await
+    }
+
+    /// `GET`s a target and hands over the body while it arrives.
+    pub async fn get_stream(
+        &self,
+        target: &str,
+        request: &WebRequest,
+    ) -> Result<WebStream, StationError> {
+        let outgoing = Outgoing {
+            method: Method::GET,
+            target,
+            body: Bytes::new(),
+            request,
+        };
+        self.exchange(&outgoing).await
+    }
+
+    /// Ends the session on the station; later requests log in again.
+    pub async fn close(&self) {
+        self.inner.logout().await;
+    }
+
+    async fn whole(
+        &self,
+        method: Method,
+        target: &str,
+        body: Bytes,
+        request: &WebRequest,
+    ) -> Result<WebResponse, StationError> {
+        let outgoing = Outgoing {
+            method,
+            target,
+            body,
+            request,
+        };
+        let answer = self.exchange(&outgoing).await?;
+        let received = request.scope.run(target, answer.body.bytes()).await;
+        let body = received.map_err(|error| match request.purpose {
+            Purpose::Read => error,
+            Purpose::Write => unknown_outcome(target, &error),
+        })?;
+        Ok(WebResponse {
+            status: answer.status,
+            content_type: answer.content_type,
+            body,
+        })
+    }
+
+    /// One request, with at most one new login when the station has ended the session.
+    async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<WebStream, StationError> {
+        let scope = &outgoing.request.scope;
+        let lease = self.lease(scope).await?;
+        let detail = match self.attempt(outgoing, lease).await? {
+            Attempt::Answered(answer) => return Ok(answer),
+            Attempt::Refused(detail) => detail,
+        };
+        let root = interface_of(outgoing.target);
+        if lease.fresh || self.inner.is_refusing(&root) {
+            return Err(self.inner.interface_refuses(root, detail));
+        }
+        self.inner.expire(lease.generation);
+        let renewed = self.lease(scope).await?;
+        if outgoing.request.purpose == Purpose::Write {
+            return Err(self.inner.auth(AuthCause::SessionExpired, detail));
+        }
+        match self.attempt(outgoing, renewed).await? {
+            Attempt::Answered(answer) => Ok(answer),
+            Attempt::Refused(detail) => Err(self.inner.interface_refuses(root, detail)),
+        }
+    }
+
+    async fn lease(&self, scope: &CallScope) -> Result<Lease, StationError> {
+        if let Some(generation) = self.inner.ready()? {
+            return Ok(Lease {
+                generation,
+                fresh: false,
+            });
+        }
+        let inner = Arc::clone(&self.inner);
+        // A login runs to its end even if this caller gives up: an abandoned one would leave a bad login uncounted.
+        let login = tokio::spawn(async move { inner.log_in_once().await });
+        let joined = async {
+            login.await.unwrap_or_else(|_| {
+                Err(StationError::Cancelled {
+                    what: "the login".to_owned(),
+                })
+            })
+        };
+        scope.run("the login", joined).await
+    }
+
+    async fn attempt(
+        &self,
+        outgoing: &Outgoing<'_>,
+        lease: Lease,
+    ) -> Result<Attempt, StationError> {
+        let WebRequest {
+            purpose,
+            timeout,
+            scope,
+            ..
+        } = outgoing.request;
+        let request = self.inner.authorised(outgoing)?;
+        let base = request.url.clone();
+        let answer = match purpose {
+            Purpose::Read => self.inner.http.send_read(request, *timeout, scope).await?,
+            Purpose::Write => self.send_write(request, outgoing).await?,
+        };
+        if let Some(detail) = self.inner.refusal(&answer, &base) {
+            return Ok(Attempt::Refused(detail));
+        }
+        self.inner.keep_cookies(lease.generation, &answer.headers);
+        let mut stream = WebStream {
+            status: answer.status,
+            content_type: answer.content_type(),
+            body: answer.into_body(),
+        };
+        if stream.status == 200 && stream.content_type.contains("html") {
+            let page = scope.run(outgoing.target, peek(&mut stream.body)).await?;
+            if is_login_page(&page) {
+                return Ok(Attempt::Refused(
+                    "it answered with its login page".to_owned(),
+                ));
+            }
+        }
+        Ok(Attempt::Answered(stream))
+    }
+
+    async fn send_write(
+        &self,
+        request: HttpRequest,
+        outgoing: &Outgoing<'_>,
+    ) -> Result<HttpResponse, StationError> {
+        let WebRequest { timeout, scope, .. } = outgoing.request;
+        let sent = AtomicBool::new(false);
+        let answer = match self.inner.http.send(request, *timeout, scope, &sent).await {
+            Ok(answer) => answer,
+            Err(error) if sent.into_inner() => {
+                return Err(unknown_outcome(outgoing.target, &error));
+            }
+            Err(error) => return Err(error),
+        };
+        match answer.status {
+            status @ (429 | 503) => Err(StationError::Busy {
+                station: self.station(),
+                status,
+            }),
+            status @ (502 | 504) => Err(StationError::OutcomeUnknown {
+                target: outgoing.target.to_owned(),
+                cause: format!("a gateway answered HTTP {status}"),
+            }),
+            _ => Ok(answer),
+        }
+    }
+}
+
+impl Inner {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn station(&self) -> String {
+        station_of(&self.state().base)
+    }
+
+    pub(super) fn auth(&self, cause: AuthCause, detail: impl Into<String>) -> StationError {
+        StationError::Auth {
+            station: self.station(),
+            user: self.options.user.clone(),
+            cause,
+            detail: detail.into(),
+        }
+    }
+
+    /// The current login, none when there is no session, or the latch.
+    fn ready(&self) -> Result<Option<u64>, StationError> {
+        let now = self.clock.monotonic();
+        let state = self.state();
+        if state.logged_in {
+            return Ok(Some(state.generation));
+        }
+        match &state.latch {
+            Some(latch) if now < latch.until => Err(StationError::Latched {
+                station: station_of(&state.base),
+                user: self.options.user.clone(),
+                remaining: latch.until - now,
+                reason: latch.reason.clone(),
+                cause: latch.cause,
+            }),
+            _ => Ok(None),
+        }
+    }
+
+    async fn log_in_once(&self) -> Result<Lease, StationError> {
+        let _only = self.login.lock().await;
+        if let Some(generation) = self.ready()? {
+            return Ok(Lease {
+                generation,
+                fresh: false,
+            });
+        }
+        self.state().reset(&self.options.url);
+        let outcome = CallScope::within(LOGIN_TIMEOUT)
+            .run("the login", super::login::log_in(self))
+            .await;
+        let now = self.clock.monotonic();
+        let mut state = self.state();
+        match outcome {
+            Ok(()) => {
+                state.logged_in = true;
+                state.latch = None;
+                state.generation = state.generation.wrapping_add(1);
+                tracing::info!(station = %station_of(&state.base), user = %self.options.user, "logged in");
+                Ok(Lease {
+                    generation: state.generation,
+                    fresh: true,
+                })
+            }
+            Err(error) => {
+                if let StationError::Auth { cause, detail, .. } = &error {
+                    state.latch = Some(Latch {
+                        until: now.saturating_add(self.options.latch),
+                        cause: *cause,
+                        reason: detail.clone(),
+                    });
+                }
+                tracing::warn!(station = %station_of(&state.base), user = %self.options.user, %error, "login failed");
+                Err(error)
+            }
+        }
+    }
+
+    fn expire(&self, generation: u64) {
+        let mut state = self.state();
+        if state.generation == generation {
+            state.logged_in = false;
+        }
+    }
+
+    fn is_refusing(&self, root: &str) -> bool {
+        let now = self.clock.monotonic();
+        self.state()
+            .refusing
+            .get(root)
+            .is_some_and(|until| now < *until)
+    }
+
+    /// Remembers the refusal, so that an interface this login cannot use does not cost a new login per request.
+    fn interface_refuses(&self, root: String, detail: String) -> StationError {
+        let until = self.clock.monotonic().saturating_add(self.options.latch);
+        let detail = format!("{root}: {detail}");
+        self.state().refusing.insert(root, until);
+        self.auth(AuthCause::InterfaceRefuses, detail)
+    }
+
+    fn keep_cookies(&self, generation: u64, headers: &HeaderMap) {
+        let mut state = self.state();
+        if state.generation == generation && state.logged_in {
+            state.jar.store(headers);
+        }
+    }
+
+    /// Resolves a server-relative target; never leaves the station.
+    pub(super) fn url(&self, target: &str) -> Result<Url, StationError> {
+        let refused = |detail: &str| StationError::InvalidInput {
+            what: "the request target",
+            detail: format!("{target:?} {detail}"),
+        };
+        if !target.starts_with('/') || target.starts_with("//") || target.starts_with("/\\") {
+            return Err(refused("is not a path on the station"));
+        }
+        let base = self.state().base.clone();
+        let url = base
+            .join(target)
+            .map_err(|error| refused(&error.to_string()))?;
+        if url.origin() != base.origin() {
+            return Err(refused("leaves the station"));
+        }
+        if url.as_str().len() > LONGEST_TARGET {
+            return Err(refused(
+                "is longer than the station accepts; split the query",
+            ));
+        }
+        Ok(url)
+    }
+
+    fn authorised(&self, outgoing: &Outgoing<'_>) -> Result<HttpRequest, StationError> {
+        let url = self.url(outgoing.target)?;
+        let state = self.state();
+        let mut headers = HeaderMap::new();
+        let accept = outgoing.request.accept.unwrap_or("*/*");
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        if let Some(content_type) = outgoing.request.content_type {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
+        if let Some(cookies) = state.jar.header(url.path(), url.scheme() == "https") {
+            headers.insert(COOKIE, sensitive(&cookies)?);
+        }
+        if let Some(authorization) = &state.authorization {
+            headers.insert(AUTHORIZATION, sensitive(authorization.expose())?);
+        }
+        if outgoing.method != Method::GET
+            && let Some(csrf) = &state.csrf
+        {
+            headers.insert(CSRF_HEADER, sensitive(csrf.expose())?);
+        }
+        Ok(HttpRequest {
+            method: outgoing.method.clone(),
+            url,
+            headers,
+            body: outgoing.body.clone(),
+        })
+    }
+
+    /// How an answer says "not authenticated", if it does (Station web specification §1).
+    fn refusal(&self, answer: &HttpResponse, asked: &Url) -> Option<String> {
+        if answer.status == 401 {
+            return Some("HTTP 401".to_owned());
+        }
+        let location = redirect_target(answer, asked)?;
+        if is_login_path(location.path()) {
+            return Some(format!("HTTP {} to {}", answer.status, location.path()));
+        }
+        // The web service was switched to https: the next login follows it there before any credential is sent.
+        (asked.scheme() == "http"
+            && location.scheme() == "https"
+            && location.host() == asked.host())
+        .then(|| format!("HTTP {} to https", answer.status))
+    }
+
+    async fn logout(&self) {
+        let _only = self.login.lock().await;
+        if !self.state().logged_in {
+            return;
+        }
+        if let Err(error) = CallScope::within(LOGOUT_TIMEOUT)
+            .run("the logout", super::login::log_out(self))
+            .await
+        {
+            tracing::debug!(%error, "logout failed; the session ends by idle expiry");
+        }
+        self.state().reset(&self.options.url);
+    }
+}
+
+impl State {
+    fn reset(&mut self, base: &Url) {
+        self.base = base.clone();
+        self.jar.clear();
+        self.authorization = None;
+        self.csrf = None;
+        self.logged_in = false;
+    }
+}
+
+pub(super) fn sensitive(text: &str) -> Result<HeaderValue, StationError> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| StationError::Setup {
+        detail: "a credential or cookie contains characters that HTTP headers cannot carry"
+            .to_owned(),
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Where a redirect leads, seen from the request.
+pub(super) fn redirect_target(answer: &HttpResponse, asked: &Url) -> Option<Url> {
+    if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let location = answer.headers.get(LOCATION)?.to_str().ok()?;
+    asked.join(location).ok()
+}
+
+pub(super) fn is_login_path(path: &str) -> bool {
+    path.starts_with("/login") || path.starts_with("/prelogin")
+}
+
+/// Markers of the station's login pages (Station web specification §1).
+pub(super) fn is_login_page(page: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(page);
+    text.contains("j_security_check") || text.contains("login/loginN4.js")
+}
+
+/// Reads the beginning of a body that claims to be HTML and puts it back.
+async fn peek(body: &mut HttpBody) -> Result<Bytes, StationError> {
+    let mut page = BytesMut::new();
+    while page.len() < PEEK_BYTES {
+        match body.chunk().await? {
+            Some(piece) => page.extend_from_slice(&piece),
+            None => break,
+        }
+        let first = page
+            .iter()
+            .find(|b| !b.is_ascii_whitespace() && !BOM.contains(b));
+        if first.is_some_and(|b| *b != b'<') {
+            break;
+        }
+    }
+    let page = page.freeze();
+    if !page.is_empty() {
+        body.put_back(page.clone());
+    }
+    Ok(page)
+}
+
+fn interface_of(target: &str) -> String {
+    let path = target.split('?').next().unwrap_or_default();
+    let root = path
+        .trim_start_matches('/')
+        .split('/')
+        .next()
+        .unwrap_or_default();
+    format!("/{root}")
+}
+
+fn unknown_outcome(target: &str, error: &StationError) -> StationError {
+    StationError::OutcomeUnknown {
+        target: target.to_owned(),
+        cause: error.to_string(),
     }
 }

@@ -1,0 +1,557 @@
+//! The three login schemes; each is one conversation from anonymous to logged in.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use std::sync::atomic::AtomicBool;
+use url::Url;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+
+use super::scram::{ClientFirst, ScramError};
+use super::session::{
+    Inner, LoginScheme, Secret, is_login_page, is_login_path, redirect_target, sensitive,
+};
+use crate::station::error::{AuthCause, StationError};
+use crate::station::http::{CallScope, HttpRequest, TimeoutClass, station_of};
+
+/// Side-effect free target that any account may ask for: the URL-form probe of Station web specification §3.2.
+const PROBE: &str =
+    "/ord/station:%7Cslot:/%7Cbql:select%20name%20from%20baja:Station%7Cview:file:ITableToCsv";
+const CHECK: &str = "/j_security_check/";
+const LOGIN_SUPPORT: &str = "application/x-niagara-login-support";
+const FORM: &str = "application/x-www-form-urlencoded";
+/// The home page may redirect a few times; more is a loop.
+const MOST_REDIRECTS: usize = 6;
+/// Login pages and the home page are smaller; the token stands near their top.
+const PAGE_BYTES: usize = 256 << 10;
+
+const FORM_VALUE: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// Logs in by the configured scheme.
+pub(super) async fn log_in(session: &Inner) -> Result<(), StationError> {
+    find_https(session).await?;
+    match session.options.scheme {
+        LoginScheme::FormScram => form_scram(session).await,
+        LoginScheme::HeaderScram => header_scram(session).await,
+        LoginScheme::Basic => basic(session).await,
+    }
+}
+
+/// Ends the session, with the CSRF token that current versions want (Station web specification §2.7).
+pub(super) async fn log_out(session: &Inner) -> Result<(), StationError> {
+    if session.state().csrf.is_none() {
+        let page = follow(session, Method::GET, "/ord/station:%7Cslot:/").await?;
+        keep_csrf(session, &page.body);
+    }
+    let token = session
+        .state()
+        .csrf
+        .as_ref()
+        .map(|token| utf8_percent_encode(token.expose(), FORM_VALUE).to_string());
+    let target = match token {
+        Some(token) => format!("/logout?csrfToken={token}"),
+        None => "/logout".to_owned(),
+    };
+    Step::get(&target)
+        .authorised(session)
+        .send(session)
+        .await
+        .map(drop)
+}
+
+/// A configured http address is asked once without credentials; if it leads to https, the login happens there.
+async fn find_https(session: &Inner) -> Result<(), StationError> {
+    let base = session.state().base.clone();
+    if base.scheme() != "http" {
+        return Ok(());
+    }
+    let answer = Step::get("/").anonymous().send(session).await?;
+    let Some(location) = answer
+        .location
+        .filter(|location| location.scheme() == "https")
+    else {
+        return Ok(());
+    };
+    if location.host() != base.host() {
+        return Err(StationError::Protocol {
+            target: station_of(&base),
+            expected: "the station itself",
+            found: format!("a redirect to {}", station_of(&location)),
+        });
+    }
+    let mut secure = location;
+    secure.set_path("/");
+    secure.set_query(None);
+    secure.set_fragment(None);
+    session.state().base = secure;
+    Ok(())
+}
+
+async fn basic(session: &Inner) -> Result<(), StationError> {
+    let user = &session.options.user;
+    if user.contains(':') {
+        return Err(StationError::Setup {
+            detail: "a user name with ':' cannot log in by HTTP Basic".to_owned(),
+        });
+    }
+    let credentials =
+        zeroize::Zeroizing::new(format!("{user}:{}", session.options.password.expose()));
+    session.state().authorization = Some(Secret::new(format!(
+        "Basic {}",
+        STANDARD.encode(credentials.as_bytes())
+    )));
+    let answer = Step::get(PROBE).authorised(session).send(session).await?;
+    if answer.wants_login() {
+        return Err(session.auth(AuthCause::Refused, answer.describe()));
+    }
+    not_ready(session, &answer)
+}
+
+async fn form_scram(session: &Inner) -> Result<(), StationError> {
+    let user = &session.options.user;
+    let encoded_user = utf8_percent_encode(user, FORM_VALUE).to_string();
+    let prelogin = Step::post("/prelogin", FORM, format!("j_username={encoded_user}"))
+        .send(session)
+        .await?;
+    not_ready(session, &prelogin)?;
+    session.state().jar.ensure("niagara_userid", &encoded_user);
+
+    let first = ClientFirst::new(user).map_err(|error| scram_failure(session, error))?;
+    let body = format!(
+        "action=sendClientFirstMessage&clientFirstMessage={}",
+        first.message()
+    );
+    let answer = Step::post(CHECK, LOGIN_SUPPORT, body).send(session).await?;
+    not_ready(session, &answer)?;
+    let text = answer.text();
+    if answer.status != 200 || !text.trim_start().starts_with("r=") {
+        return Err(session.auth(AuthCause::WrongScheme, answer.describe()));
+    }
+    let last = first
+        .answer(&text, session.options.password.expose())
+        .map_err(|error| scram_failure(session, error))?;
+    let body = format!(
+        "action=sendClientFinalMessage&clientFinalMessage={}",
+        last.message()
+    );
+    let answer = Step::post(CHECK, LOGIN_SUPPORT, body).send(session).await?;
+    not_ready(session, &answer)?;
+    if !(200..300).contains(&answer.status) {
+        return Err(session.auth(AuthCause::Refused, answer.describe()));
+    }
+    last.verify(&answer.text())
+        .map_err(|error| scram_failure(session, error))?;
+    enter(session).await
+}
+
+/// The request behind `v=` that makes the session count, and the page that carries the CSRF token.
+async fn enter(session: &Inner) -> Result<(), StationError> {
+    let page = follow(session, Method::GET, CHECK).await?;
+    not_ready(session, &page)?;
+    if page.asked.path().starts_with("/prelogin") || page.text().contains("acceptEula") {
+        return Err(session.auth(
+            AuthCause::EulaPending,
+            "it leads back to the login page although the password is right",
+        ));
+    }
+    if page.wants_login() || is_login_path(page.asked.path()) {
+        return Err(session.auth(AuthCause::Refused, page.describe()));
+    }
+    keep_csrf(session, &page.body);
+    Ok(())
+}
+
+/// Follows redirects on the station itself, as a browser would after the login form.
+async fn follow(session: &Inner, method: Method, target: &str) -> Result<Answer, StationError> {
+    let mut answer = Step::new(method, target, None, Bytes::new())
+        .authorised(session)
+        .send(session)
+        .await?;
+    for _ in 0..MOST_REDIRECTS {
+        let Some(next) = answer.location.clone() else {
+            break;
+        };
+        if next.origin() != answer.asked.origin() || is_login_path(next.path()) {
+            break;
+        }
+        let target = match next.query() {
+            Some(query) => format!("{}?{query}", next.path()),
+            None => next.path().to_owned(),
+        };
+        answer = Step::get(&target).authorised(session).send(session).await?;
+    }
+    if let Some(next) = &answer.location
+        && is_login_path(next.path())
+    {
+        answer.asked = next.clone();
+    }
+    Ok(answer)
+}
+
+async fn header_scram(session: &Inner) -> Result<(), StationError> {
+    let user = &session.options.user;
+    let hello = format!("HELLO username={}", URL_SAFE_NO_PAD.encode(user));
+    let challenge = handshake(session, hello).await?;
+    let first = ClientFirst::new(user).map_err(|error| scram_failure(session, error))?;
+    let message = challenge.reply(first.message());
+    let challenge = handshake(session, message).await?;
+    let server_first = challenge.data().ok_or_else(|| {
+        session.auth(
+            AuthCause::WrongScheme,
+            "its SCRAM challenge carries no readable data",
+        )
+    })?;
+    let last = first
+        .answer(&server_first, session.options.password.expose())
+        .map_err(|error| scram_failure(session, error))?;
+    let answer = Step::get(PROBE)
+        .with_authorization(challenge.reply(last.message().to_owned()))
+        .send(session)
+        .await?;
+    not_ready(session, &answer)?;
+    let info = answer
+        .headers
+        .get("authentication-info")
+        .and_then(|value| value.to_str().ok())
+        .map(Challenge::parameters);
+    let Some(info) = info else {
+        return Err(session.auth(AuthCause::Refused, answer.describe()));
+    };
+    let server_final = info.data().unwrap_or_default();
+    last.verify(&server_final)
+        .map_err(|error| scram_failure(session, error))?;
+    let Some(token) = info.get("authtoken") else {
+        return Err(session.auth(
+            AuthCause::Refused,
+            "it confirmed the password but handed out no token",
+        ));
+    };
+    if answer
+        .location
+        .as_ref()
+        .is_some_and(|next| next.path().starts_with("/prelogin"))
+    {
+        return Err(session.auth(AuthCause::EulaPending, answer.describe()));
+    }
+    session.state().authorization = Some(Secret::new(format!("BEARER authToken={token}")));
+    Ok(())
+}
+
+/// One step that is answered 401 with the next challenge.
+async fn handshake(session: &Inner, authorization: String) -> Result<Challenge, StationError> {
+    let answer = Step::get(PROBE)
+        .with_authorization(authorization)
+        .send(session)
+        .await?;
+    not_ready(session, &answer)?;
+    answer
+        .headers
+        .get_all(WWW_AUTHENTICATE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .find_map(Challenge::scram)
+        .filter(|_| answer.status == 401)
+        .ok_or_else(|| {
+            session.auth(
+                AuthCause::WrongScheme,
+                format!("{} without a SCRAM challenge", answer.describe()),
+            )
+        })
+}
+
+fn scram_failure(session: &Inner, error: ScramError) -> StationError {
+    let cause = match error {
+        ScramError::WrongSignature | ScramError::Nonce => AuthCause::ServerSignature,
+        _ => AuthCause::Refused,
+    };
+    session.auth(cause, error.to_string())
+}
+
+/// A station that is starting or overloaded has not judged the password: no failed login.
+fn not_ready(session: &Inner, answer: &Answer) -> Result<(), StationError> {
+    match answer.status {
+        status @ (429 | 503) => Err(StationError::Busy {
+            station: session.station(),
+            status,
+        }),
+        502 | 504 => Err(StationError::Unreachable {
+            station: session.station(),
+            cause: format!("a gateway in front of it answered HTTP {}", answer.status),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn keep_csrf(session: &Inner, page: &[u8]) {
+    if let Some(token) = csrf_token(&String::from_utf8_lossy(page)) {
+        session.state().csrf = Some(Secret::new(token));
+    }
+}
+
+/// The value of `input#csrfToken`, whatever the order and quoting of its attributes (Station web specification §2.3).
+fn csrf_token(page: &str) -> Option<String> {
+    page.split("<input")
+        .skip(1)
+        .filter_map(|rest| rest.split('>').next())
+        .find(|tag| attribute(tag, "id") == Some("csrfToken"))
+        .and_then(|tag| attribute(tag, "value"))
+        .filter(|token| !token.is_empty())
+        .map(str::to_owned)
+}
+
+fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
+    tag.match_indices(name).find_map(|(at, _)| {
+        let before = tag[..at].chars().next_back();
+        if before.is_some_and(|c| !c.is_whitespace() && c != '"' && c != '\'') {
+            return None;
+        }
+        let value = tag[at + name.len()..]
+            .trim_start()
+            .strip_prefix('=')?
+            .trim_start();
+        match value.chars().next()? {
+            quote @ ('"' | '\'') => value[1..].split(quote).next(),
+            _ => value.split(|c: char| c.is_whitespace() || c == '/').next(),
+        }
+    })
+}
+
+/// Parameters of a SCRAM challenge: comma separated, any order, quotes and padding tolerated.
+struct Challenge {
+    parameters: Vec<(String, String)>,
+}
+
+impl Challenge {
+    /// Finds the SCRAM challenge in a header that may hold several.
+    fn scram(header: &str) -> Option<Self> {
+        let lower = header.to_ascii_lowercase();
+        let at = lower.match_indices("scram").find_map(|(at, _)| {
+            let starts = at == 0 || matches!(header.as_bytes().get(at - 1), Some(b' ' | b','));
+            let ends = matches!(header.as_bytes().get(at + 5), Some(b' '));
+            (starts && ends).then_some(at + 6)
+        })?;
+        Some(Self::parameters(&header[at..]))
+    }
+
+    fn parameters(text: &str) -> Self {
+        let mut parameters: Vec<(String, String)> = Vec::new();
+        for part in text.split(',') {
+            let Some((key, value)) = part.split_once('=') else {
+                continue;
+            };
+            let key = key.trim().to_ascii_lowercase();
+            // A blank inside the key begins another challenge, for example `Basic realm`.
+            if key.contains(' ') {
+                break;
+            }
+            let value = value.trim().trim_matches('"').to_owned();
+            parameters.push((key, value));
+        }
+        Self { parameters }
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.parameters
+            .iter()
+            .find(|(known, _)| known == key)
+            .map(|(_, value)| value.as_str())
+    }
+
+    fn data(&self) -> Option<String> {
+        let text = self
+            .get("data")?
+            .trim_end_matches('=')
+            .replace('+', "-")
+            .replace('/', "_");
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    fn reply(&self, message: String) -> String {
+        let data = URL_SAFE_NO_PAD.encode(message);
+        match self.get("handshaketoken") {
+            Some(token) => format!("SCRAM data={data}, handshakeToken={token}"),
+            None => format!("SCRAM data={data}"),
+        }
+    }
+}
+
+/// One request of a login.
+struct Step<'a> {
+    method: Method,
+    target: &'a str,
+    content_type: Option<&'static str>,
+    body: Bytes,
+    authorization: Option<String>,
+    cookies: bool,
+}
+
+/// Its answer, body included.
+struct Answer {
+    asked: Url,
+    status: u16,
+    headers: HeaderMap,
+    location: Option<Url>,
+    body: Bytes,
+}
+
+impl<'a> Step<'a> {
+    fn new(
+        method: Method,
+        target: &'a str,
+        content_type: Option<&'static str>,
+        body: Bytes,
+    ) -> Self {
+        Self {
+            method,
+            target,
+            content_type,
+            body,
+            authorization: None,
+            cookies: true,
+        }
+    }
+
+    fn get(target: &'a str) -> Self {
+        Self::new(Method::GET, target, None, Bytes::new())
+    }
+
+    fn post(target: &'a str, content_type: &'static str, body: String) -> Self {
+        Self::new(Method::POST, target, Some(content_type), body.into())
+    }
+
+    fn anonymous(mut self) -> Self {
+        self.cookies = false;
+        self
+    }
+
+    fn with_authorization(mut self, value: String) -> Self {
+        self.authorization = Some(value);
+        self
+    }
+
+    fn authorised(mut self, session: &Inner) -> Self {
+        self.authorization = session
+            .state()
+            .authorization
+            .as_ref()
+            .map(|value| value.expose().to_owned());
+        self
+    }
+
+    async fn send(self, session: &Inner) -> Result<Answer, StationError> {
+        let url = session.url(self.target)?;
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+        if let Some(content_type) = self.content_type {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
+        if let Some(authorization) = &self.authorization {
+            headers.insert(AUTHORIZATION, sensitive(authorization)?);
+        }
+        let cookies = session
+            .state()
+            .jar
+            .header(url.path(), url.scheme() == "https");
+        if let Some(cookies) = cookies.filter(|_| self.cookies) {
+            headers.insert(COOKIE, sensitive(&cookies)?);
+        }
+        let request = HttpRequest {
+            method: self.method,
+            url: url.clone(),
+            headers,
+            body: self.body,
+        };
+        let scope = CallScope::unlimited();
+        let sent = AtomicBool::new(false);
+        let response = session
+            .http
+            .send(request, TimeoutClass::Standard, &scope, &sent)
+            .await?;
+        if self.cookies {
+            session.state().jar.store(&response.headers);
+        }
+        Ok(Answer {
+            location: redirect_target(&response, &url),
+            asked: url,
+            status: response.status,
+            headers: response.headers.clone(),
+            body: response.into_body().first_bytes(PAGE_BYTES).await?,
+        })
+    }
+}
+
+impl Answer {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    fn wants_login(&self) -> bool {
+        self.status == 401
+            || self
+                .location
+                .as_ref()
+                .is_some_and(|next| is_login_path(next.path()))
+            || (self.status == 200 && is_login_page(&self.body))
+    }
+
+    /// What arrived, without anything secret: the status and where a redirect leads.
+    fn describe(&self) -> String {
+        match &self.location {
+            Some(next) => format!("HTTP {} to {}", self.status, next.path()),
+            None if self.status == 200 => "HTTP 200 with an unexpected body".to_owned(),
+            None => format!("HTTP {}", self.status),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_csrf_token_is_found_in_any_attribute_order() {
+        for tag in [
+            r#"<input type="hidden" id="csrfToken" name="csrfToken" value="T0k">"#,
+            r#"<input value='T0k' type='hidden' id='csrfToken'/>"#,
+            r#"<input id=csrfToken value=T0k />"#,
+        ] {
+            let page = format!("<html><input id=\"other\" value=\"no\">{tag}</html>");
+            assert_eq!(csrf_token(&page).as_deref(), Some("T0k"), "{tag}");
+        }
+        assert_eq!(
+            csrf_token("<input id=\"csrfToken\" data-value=\"x\">"),
+            None
+        );
+    }
+
+    #[test]
+    fn challenges_are_read_in_any_order_case_and_company() {
+        let challenge = Challenge::scram(
+            "Basic realm=\"x\", SCRAM HandshakeToken=\"t2\", data=\"cj1hYg==\", hash=SHA-256",
+        );
+        let challenge = challenge.unwrap();
+        assert_eq!(challenge.get("handshaketoken"), Some("t2"));
+        assert_eq!(challenge.data().as_deref(), Some("r=ab"));
+        assert_eq!(
+            challenge.reply("n,,n=bridge,r=x".into()),
+            "SCRAM data=biwsbj1icmlkZ2Uscj14, handshakeToken=t2"
+        );
+        assert!(Challenge::scram("Basic realm=\"scram\"").is_none());
+    }
+
+    #[test]
+    fn the_challenge_ends_where_the_next_begins() {
+        let challenge =
+            Challenge::scram("scram handshakeToken=t1, Basic realm=\"x\", data=zzz").unwrap();
+        assert_eq!(challenge.get("handshaketoken"), Some("t1"));
+        assert_eq!(challenge.get("data"), None);
+    }
+}
