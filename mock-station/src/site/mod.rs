@@ -1,1 +1,3 @@
-//! site.
+//! The demo building.
+
+pub mod sim;

@@ -1,0 +1,168 @@
+//! What all equipment of the site shares at one instant: wall clock, weather, occupancy and the free-floating building.
+
+use super::calendar::{LocalTime, is_working_day};
+use super::noise::ramp;
+use super::weather::{Weather, seasonal_mean};
+
+/// Occupied hours of the weekly schedule, in minutes of a working day.
+pub const OCCUPIED_START: f64 = 420.0;
+pub const OCCUPIED_END: f64 = 1080.0;
+
+/// Supply-air setpoint during warm-up, °F.
+const WARM_UP_SUPPLY: f64 = 70.0;
+/// Hours in which an unheated building loses two thirds of its distance to the floating temperature.
+const COAST_HOURS: f64 = 9.0;
+/// Hours in which a running air handler makes up two thirds of it.
+const RECOVERY_HOURS: f64 = 0.75;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    pub epoch_ms: i64,
+    pub local: LocalTime,
+    pub weather: Weather,
+    /// The weekly schedule calls for occupied mode.
+    pub occupied: bool,
+    /// Air handlers run: occupied mode and the preparation before it.
+    pub air_on: bool,
+    pub warm_up: bool,
+    pub cool_down: bool,
+    /// People present as a fraction of a full house.
+    pub people: f64,
+    /// Lights and plugs as a fraction of their connected load.
+    pub plugs: f64,
+    /// 0 while zones follow their occupied setpoints, 1 when they float freely.
+    pub float_weight: f64,
+    /// Where an unconditioned zone drifts, °F.
+    pub float_temperature: f64,
+    /// Supply-air setpoint reset by outdoor temperature, °F.
+    pub supply_air_setpoint: f64,
+    /// 0–1: hot water is on offer to coils (heating is locked out in summer).
+    pub heating_available: f64,
+    /// Share of design cooling that the weather asks for, 0–1.
+    pub cooling_intensity: f64,
+}
+
+impl Context {
+    pub fn at(seed: u64, epoch_ms: i64) -> Self {
+        let local = LocalTime::at(epoch_ms);
+        let weather = Weather::at(seed, epoch_ms, &local);
+        let working = is_working_day(local.day);
+        let season = seasonal_mean(local.day_of_year);
+        let occupied = working && (OCCUPIED_START..OCCUPIED_END).contains(&local.minute);
+        let air_on = working && (start_minute(season)..OCCUPIED_END).contains(&local.minute);
+        let preparing = air_on && !occupied;
+        let warm_up = preparing && season < 62.0;
+        let people = if working {
+            people_profile(local.minute)
+        } else {
+            0.02
+        };
+        let plugs = if working {
+            plug_profile(local.minute)
+        } else {
+            0.14
+        };
+        let outdoor = weather.dry_bulb;
+        Self {
+            epoch_ms,
+            occupied,
+            air_on,
+            warm_up,
+            cool_down: preparing && !warm_up,
+            people,
+            plugs,
+            float_weight: float_weight(&local, air_on, season),
+            float_temperature: (70.5 + 0.3 * (0.6 * season + 0.4 * outdoor - 58.0))
+                .clamp(60.0, 83.0),
+            supply_air_setpoint: if warm_up {
+                WARM_UP_SUPPLY
+            } else {
+                55.0 + 8.5 * (1.0 - ramp(outdoor, 60.0, 70.0))
+            },
+            heating_available: (1.0 - ramp(outdoor, 66.0, 70.0)) * (1.0 - ramp(season, 68.5, 71.0)),
+            cooling_intensity: ramp(outdoor, 48.0, 92.0) * 0.75
+                + 0.25 * (weather.irradiance / 950.0).min(1.0),
+            local,
+            weather,
+        }
+    }
+}
+
+/// Air handlers start earlier the further the season is from mild.
+fn start_minute(season: f64) -> f64 {
+    360.0 - 60.0 * ramp((season - 60.0).abs(), 5.0, 22.0)
+}
+
+fn people_profile(minute: f64) -> f64 {
+    let arriving = ramp(minute, 415.0, 555.0);
+    let leaving = 1.0 - ramp(minute, 985.0, 1120.0);
+    let lunch = ramp(minute, 700.0, 735.0) * (1.0 - ramp(minute, 775.0, 815.0));
+    (arriving * leaving * (1.0 - 0.42 * lunch)).max(0.01)
+}
+
+fn plug_profile(minute: f64) -> f64 {
+    let morning = ramp(minute, 380.0, 530.0);
+    let evening = 1.0 - ramp(minute, 1030.0, 1230.0);
+    0.14 + 0.86 * morning * evening
+}
+
+fn float_weight(local: &LocalTime, air_on: bool, season: f64) -> f64 {
+    let now = local.day as f64 * 24.0 + local.minute / 60.0;
+    if air_on {
+        let started = local.day as f64 * 24.0 + start_minute(season) / 60.0;
+        let coasted = 1.0 - (-(started - last_stop(local.day - 1)) / COAST_HOURS).exp();
+        return coasted * (-(now - started) / RECOVERY_HOURS).exp();
+    }
+    let stopped_today = is_working_day(local.day) && local.minute >= OCCUPIED_END;
+    let stop = last_stop(if stopped_today {
+        local.day
+    } else {
+        local.day - 1
+    });
+    1.0 - (-(now - stop) / COAST_HOURS).exp()
+}
+
+/// Local hour count at which air handlers last stopped on or before the end of `day`.
+fn last_stop(day: i64) -> f64 {
+    let mut candidate = day;
+    while !is_working_day(candidate) {
+        candidate -= 1;
+    }
+    candidate as f64 * 24.0 + OCCUPIED_END / 60.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::calendar::{MINUTE_MS, days_from_civil, local_to_epoch_ms};
+    use super::*;
+
+    #[test]
+    fn a_building_left_over_the_weekend_floats_and_recovers_before_people_come() {
+        let sunday = local_to_epoch_ms(days_from_civil(2026, 1, 18), 720);
+        let tuesday_morning = local_to_epoch_ms(days_from_civil(2026, 1, 20), 8 * 60 + 30);
+        assert!(Context::at(1, sunday).float_weight > 0.95);
+        assert!(Context::at(1, tuesday_morning).float_weight < 0.05);
+    }
+
+    #[test]
+    fn float_weight_has_no_step_when_air_handlers_start_or_stop() {
+        let start = local_to_epoch_ms(days_from_civil(2026, 3, 2), 0);
+        let mut last = Context::at(1, start).float_weight;
+        for minute in 1..5 * 1440 {
+            let here = Context::at(1, start + minute * MINUTE_MS).float_weight;
+            assert!(
+                (here - last).abs() < 0.03,
+                "minute {minute}: {last} then {here}"
+            );
+            last = here;
+        }
+    }
+
+    #[test]
+    fn warm_up_precedes_occupancy_in_winter_and_cool_down_in_summer() {
+        let at =
+            |month, day| Context::at(1, local_to_epoch_ms(days_from_civil(2026, month, day), 410));
+        assert!(at(1, 14).warm_up && !at(1, 14).occupied);
+        assert!(at(7, 15).cool_down && !at(7, 15).warm_up);
+    }
+}
