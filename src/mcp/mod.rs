@@ -1,1 +1,19 @@
-//! mcp.
+//! The registries behind Streamable HTTP and stdio.
+//!
+//! - [`bridge`]: what is served (tools, resources, prompts) and the facts about the running server.
+//! - [`message`]: JSON text ↔ protocol messages, request ids, JSON-RPC error bodies.
+//! - [`protocol`]: protocol revisions and the `initialize` result.
+//! - [`service`]: one request in, one result out; runs inside rmcp's session loop.
+//! - [`auth`]: who a bearer is.
+//! - [`http`]: the HTTP front: checks, sessions, replies, `/health`.
+//! - [`stdio`]: the same service over standard input and output.
+//! - [`relay`]: a stdio server that passes everything on to a running bridge.
+
+pub mod auth;
+pub mod bridge;
+pub mod http;
+pub mod message;
+pub mod protocol;
+pub mod relay;
+pub mod service;
+pub mod stdio;

@@ -1,1 +1,229 @@
-//! prompts.
+//! Prompt texts that MCP clients offer to their users: one trait, one ordered registry (Tool surface §11).
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use crate::tools::{CallContext, ErrorCode, RpcError};
+
+/// One argument of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptArgument {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub required: bool,
+}
+
+/// Everything a client sees of a prompt.
+#[derive(Debug, Clone)]
+pub struct PromptDefinition {
+    pub name: String,
+    pub description: String,
+    pub arguments: Vec<PromptArgument>,
+}
+
+impl PromptDefinition {
+    fn to_json(&self) -> Value {
+        let mut entry = json!({ "name": self.name, "description": self.description });
+        if !self.arguments.is_empty() {
+            let arguments: Vec<Value> = self
+                .arguments
+                .iter()
+                .map(|argument| {
+                    json!({ "name": argument.name, "description": argument.description, "required": argument.required })
+                })
+                .collect();
+            entry["arguments"] = json!(arguments);
+        }
+        entry
+    }
+}
+
+/// The arguments of one `prompts/get`, every value as text.
+#[derive(Debug, Clone, Default)]
+pub struct PromptArguments(Map<String, Value>);
+
+impl PromptArguments {
+    /// The text of an argument; absent and blank ones are none.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(name)
+            .and_then(Value::as_str)
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+    }
+}
+
+/// One prompt.
+pub trait Prompt: Send + Sync {
+    /// What clients see; asked once, when the registry is built.
+    fn definition(&self) -> PromptDefinition;
+
+    /// The text of the one user message; required arguments are present.
+    fn text(&self, arguments: &PromptArguments) -> String;
+
+    /// Values of an argument that fit what the user typed; best first.
+    fn complete<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _argument: &'a str,
+        _typed: &'a str,
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+}
+
+/// The prompts of a running bridge, in registration order.
+#[derive(Default)]
+pub struct PromptRegistry {
+    entries: Vec<(PromptDefinition, Arc<dyn Prompt>)>,
+}
+
+impl PromptRegistry {
+    /// Adds a prompt at the end of the order.
+    pub fn with(mut self, prompt: impl Prompt + 'static) -> Self {
+        self.entries.push((prompt.definition(), Arc::new(prompt)));
+        self
+    }
+
+    /// All definitions in registration order.
+    pub fn definitions(&self) -> impl Iterator<Item = &PromptDefinition> {
+        self.entries.iter().map(|(definition, _)| definition)
+    }
+
+    /// The result of `prompts/list`.
+    pub fn list(&self) -> Value {
+        let prompts: Vec<Value> = self.definitions().map(PromptDefinition::to_json).collect();
+        json!({ "prompts": prompts })
+    }
+
+    /// The result of `prompts/get`.
+    ///
+    /// # Errors
+    /// −32602 for an unknown prompt or a missing required argument.
+    pub fn get(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, RpcError> {
+        let (definition, prompt) = self.find(name)?;
+        let arguments = PromptArguments(arguments);
+        let missing = definition
+            .arguments
+            .iter()
+            .find(|argument| argument.required && arguments.get(argument.name).is_none());
+        if let Some(argument) = missing {
+            return Err(RpcError::new(
+                ErrorCode::InvalidParams,
+                format!(
+                    "The prompt '{name}' needs the argument '{}'.",
+                    argument.name
+                ),
+            )
+            .with("promptName", name)
+            .with("missing", argument.name));
+        }
+        Ok(json!({
+            "description": definition.description,
+            "messages": [{ "role": "user", "content": { "type": "text", "text": prompt.text(&arguments) } }],
+        }))
+    }
+
+    /// Completions of an argument.
+    ///
+    /// # Errors
+    /// −32602 for an unknown prompt or argument.
+    pub async fn complete(
+        &self,
+        name: &str,
+        argument: &str,
+        typed: &str,
+        context: &CallContext,
+    ) -> Result<Vec<String>, RpcError> {
+        let (definition, prompt) = self.find(name)?;
+        if !definition
+            .arguments
+            .iter()
+            .any(|known| known.name == argument)
+        {
+            return Err(RpcError::new(
+                ErrorCode::InvalidParams,
+                format!("The prompt '{name}' has no argument '{argument}'."),
+            )
+            .with("promptName", name)
+            .with("argument", argument));
+        }
+        Ok(prompt.complete(context, argument, typed).await)
+    }
+
+    fn find(&self, name: &str) -> Result<(&PromptDefinition, &dyn Prompt), RpcError> {
+        self.entries
+            .iter()
+            .find(|(definition, _)| definition.name == name)
+            .map(|(definition, prompt)| (definition, prompt.as_ref()))
+            .ok_or_else(|| {
+                RpcError::new(
+                    ErrorCode::InvalidParams,
+                    format!("There is no prompt '{name}'; prompts/list names those that exist."),
+                )
+                .with("promptName", name)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Comfort;
+
+    impl Prompt for Comfort {
+        fn definition(&self) -> PromptDefinition {
+            PromptDefinition {
+                name: "query.zone_comfort".into(),
+                description: "Comfort of a zone.".into(),
+                arguments: vec![PromptArgument {
+                    name: "spaceId",
+                    description: "The space.",
+                    required: true,
+                }],
+            }
+        }
+
+        fn text(&self, arguments: &PromptArguments) -> String {
+            format!("Read {}", arguments.get("spaceId").unwrap_or_default())
+        }
+    }
+
+    #[test]
+    fn a_prompt_becomes_one_user_message() {
+        let registry = PromptRegistry::default().with(Comfort);
+        let answer = registry
+            .get(
+                "query.zone_comfort",
+                Map::from_iter([("spaceId".into(), json!("lobby"))]),
+            )
+            .expect("get");
+        assert_eq!(
+            answer["messages"],
+            json!([{"role": "user", "content": {"type": "text", "text": "Read lobby"}}])
+        );
+        assert_eq!(
+            registry.list()["prompts"][0]["arguments"][0]["required"],
+            true
+        );
+    }
+
+    #[test]
+    fn a_missing_argument_and_an_unknown_prompt_are_named() {
+        let registry = PromptRegistry::default().with(Comfort);
+        let error = registry
+            .get("query.zone_comfort", Map::new())
+            .expect_err("missing");
+        assert_eq!(
+            error.to_json()["data"],
+            json!({"promptName": "query.zone_comfort", "missing": "spaceId"})
+        );
+        assert_eq!(
+            registry.get("none", Map::new()).expect_err("unknown").data["promptName"],
+            "none"
+        );
+    }
+}

@@ -1,1 +1,336 @@
-//! resources.
+//! Documents that MCP clients can read by URI: one trait, one ordered registry.
+//!
+//! - [`overview`]: `niagara://overview`, the site in numbers.
+//!
+//! A resource has either a fixed URI or a template with one variable (Tool surface §10).
+
+pub mod overview;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+
+use crate::tools::{CallContext, ErrorCode, RpcError};
+
+/// Where a resource is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// One document.
+    Fixed(String),
+    /// One document per value of the only variable, which ends the template: `niagara://space/{id}`.
+    Template(String),
+}
+
+impl Address {
+    /// The URI or the template.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Fixed(text) | Self::Template(text) => text,
+        }
+    }
+
+    /// Name of the template's variable.
+    pub fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Template(text) => {
+                let (_, rest) = text.split_once('{')?;
+                rest.split_once('}').map(|(name, _)| name)
+            }
+        }
+    }
+
+    fn prefix(&self) -> Option<&str> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Template(text) => text.split_once('{').map(|(prefix, _)| prefix),
+        }
+    }
+}
+
+/// Everything a client sees of a resource.
+#[derive(Debug, Clone)]
+pub struct ResourceDefinition {
+    pub address: Address,
+    /// Further prefixes that lead to the same documents, accepted but not listed (Tool surface §0.2, D02).
+    pub other_prefixes: Vec<String>,
+    pub name: String,
+    pub description: String,
+    pub mime_type: &'static str,
+}
+
+impl ResourceDefinition {
+    fn to_json(&self) -> Value {
+        let key = match self.address {
+            Address::Fixed(_) => "uri",
+            Address::Template(_) => "uriTemplate",
+        };
+        json!({
+            key: self.address.text(),
+            "name": self.name,
+            "description": self.description,
+            "mimeType": self.mime_type,
+        })
+    }
+}
+
+/// Why a resource could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResourceError {
+    #[error("there is no such document")]
+    NotFound,
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// One resource or one family of resources.
+pub trait Resource: Send + Sync {
+    /// What clients see; asked once, when the registry is built.
+    fn definition(&self) -> ResourceDefinition;
+
+    /// The text of the document; `id` is the value of the template's variable, empty for a fixed URI.
+    fn read<'a>(
+        &'a self,
+        context: &'a CallContext,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<String, ResourceError>>;
+
+    /// Values of the template's variable that begin with, or contain, what the user typed; best first.
+    fn complete<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _typed: &'a str,
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+}
+
+/// The resources of a running bridge, in registration order.
+#[derive(Default)]
+pub struct ResourceRegistry {
+    entries: Vec<(ResourceDefinition, Arc<dyn Resource>)>,
+}
+
+impl ResourceRegistry {
+    /// Adds a resource at the end of the order.
+    pub fn with(mut self, resource: impl Resource + 'static) -> Self {
+        self.entries
+            .push((resource.definition(), Arc::new(resource)));
+        self
+    }
+
+    /// All definitions in registration order.
+    pub fn definitions(&self) -> impl Iterator<Item = &ResourceDefinition> {
+        self.entries.iter().map(|(definition, _)| definition)
+    }
+
+    /// The result of `resources/list`: fixed URIs only (Tool surface §0.2, D04).
+    pub fn list(&self) -> Value {
+        json!({ "resources": self.listed(|address| matches!(address, Address::Fixed(_))) })
+    }
+
+    /// The result of `resources/templates/list`.
+    pub fn list_templates(&self) -> Value {
+        json!({ "resourceTemplates": self.listed(|address| matches!(address, Address::Template(_))) })
+    }
+
+    fn listed(&self, wanted: impl Fn(&Address) -> bool) -> Vec<Value> {
+        self.definitions()
+            .filter(|definition| wanted(&definition.address))
+            .map(ResourceDefinition::to_json)
+            .collect()
+    }
+
+    /// The result of `resources/read`; the variable is tried as it stands, then percent-decoded.
+    ///
+    /// # Errors
+    /// −32003 when nothing matches, −32603 when the document could not be read.
+    pub async fn read(&self, uri: &str, context: &CallContext) -> Result<Value, RpcError> {
+        let not_found = || {
+            RpcError::new(
+                ErrorCode::ResourceNotFound,
+                format!("There is no resource '{uri}'; resources/list and resources/templates/list name those that exist."),
+            )
+            .with("uri", uri)
+        };
+        let (definition, resource, id) = self.find(uri).ok_or_else(not_found)?;
+        let mut outcome = resource.read(context, id).await;
+        if outcome == Err(ResourceError::NotFound)
+            && let Ok(decoded) = percent_decode_str(id).decode_utf8()
+            && decoded != id
+        {
+            outcome = resource.read(context, &decoded).await;
+        }
+        match outcome {
+            Ok(text) => Ok(
+                json!({ "contents": [{ "uri": uri, "mimeType": definition.mime_type, "text": text }] }),
+            ),
+            Err(ResourceError::NotFound) => Err(not_found()),
+            Err(ResourceError::Failed(reason)) => Err(RpcError::new(
+                ErrorCode::Internal,
+                format!("The resource '{uri}' could not be read: {reason}."),
+            )
+            .with("uri", uri)),
+        }
+    }
+
+    fn find<'a>(
+        &'a self,
+        uri: &'a str,
+    ) -> Option<(&'a ResourceDefinition, &'a dyn Resource, &'a str)> {
+        self.entries.iter().find_map(|(definition, resource)| {
+            let id = match &definition.address {
+                Address::Fixed(fixed) => (fixed == uri).then_some(""),
+                template => template
+                    .prefix()
+                    .into_iter()
+                    .chain(definition.other_prefixes.iter().map(String::as_str))
+                    .find_map(|prefix| uri.strip_prefix(prefix))
+                    .filter(|id| !id.is_empty()),
+            }?;
+            Some((definition, resource.as_ref(), id))
+        })
+    }
+
+    /// Completions of a template's variable.
+    ///
+    /// # Errors
+    /// −32602 for a template or a variable that does not exist.
+    pub async fn complete(
+        &self,
+        template: &str,
+        variable: &str,
+        typed: &str,
+        context: &CallContext,
+    ) -> Result<Vec<String>, RpcError> {
+        let entry = self
+            .entries
+            .iter()
+            .find(|(definition, _)| definition.address.text() == template);
+        let Some((definition, resource)) = entry else {
+            return Err(RpcError::new(
+                ErrorCode::InvalidParams,
+                format!("There is no resource template '{template}'."),
+            )
+            .with("uri", template));
+        };
+        if definition.address.variable() != Some(variable) {
+            return Err(RpcError::new(
+                ErrorCode::InvalidParams,
+                format!("The resource template '{template}' has no variable '{variable}'."),
+            )
+            .with("uri", template)
+            .with("argument", variable));
+        }
+        Ok(resource.complete(context, typed).await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Spaces;
+
+    impl Resource for Spaces {
+        fn definition(&self) -> ResourceDefinition {
+            ResourceDefinition {
+                address: Address::Template("niagara://space/{id}".into()),
+                other_prefixes: vec!["niagara://spaces/".into()],
+                name: "space".into(),
+                description: "A space.".into(),
+                mime_type: "application/json",
+            }
+        }
+
+        fn read<'a>(
+            &'a self,
+            _context: &'a CallContext,
+            id: &'a str,
+        ) -> BoxFuture<'a, Result<String, ResourceError>> {
+            Box::pin(async move {
+                match id {
+                    "lobby" | "100%" | "große halle" => Ok(format!("<{id}>")),
+                    "broken" => Err(ResourceError::Failed("the file is damaged".into())),
+                    _ => Err(ResourceError::NotFound),
+                }
+            })
+        }
+
+        fn complete<'a>(
+            &'a self,
+            _context: &'a CallContext,
+            typed: &'a str,
+        ) -> BoxFuture<'a, Vec<String>> {
+            Box::pin(async move {
+                ["lobby", "loft"]
+                    .into_iter()
+                    .filter(|id| id.starts_with(typed))
+                    .map(str::to_owned)
+                    .collect()
+            })
+        }
+    }
+
+    fn registry() -> ResourceRegistry {
+        ResourceRegistry::default().with(Spaces)
+    }
+
+    #[tokio::test]
+    async fn both_spellings_and_both_encodings_are_read() {
+        let context = CallContext::service();
+        for (uri, text) in [
+            ("niagara://space/lobby", "<lobby>"),
+            ("niagara://spaces/lobby", "<lobby>"),
+            ("niagara://space/100%", "<100%>"),
+            ("niagara://space/gro%C3%9Fe%20halle", "<große halle>"),
+        ] {
+            let answer = registry().read(uri, &context).await.expect(uri);
+            assert_eq!(answer["contents"][0]["uri"], uri);
+            assert_eq!(answer["contents"][0]["text"], text);
+        }
+    }
+
+    #[tokio::test]
+    async fn unknown_and_broken_documents_are_told_apart() {
+        let context = CallContext::service();
+        for uri in [
+            "niagara://space/attic",
+            "niagara://space/",
+            "niagara://nothing",
+            "",
+        ] {
+            let error = registry().read(uri, &context).await.expect_err(uri);
+            assert_eq!(error.code, ErrorCode::ResourceNotFound);
+            assert_eq!(error.data["uri"], uri);
+        }
+        let error = registry()
+            .read("niagara://space/broken", &context)
+            .await
+            .expect_err("broken");
+        assert_eq!(error.code, ErrorCode::Internal);
+        assert!(error.message.contains("the file is damaged"));
+    }
+
+    #[tokio::test]
+    async fn a_template_is_listed_apart_and_completes_its_variable() {
+        assert_eq!(registry().list(), json!({"resources": []}));
+        assert_eq!(
+            registry().list_templates()["resourceTemplates"][0]["uriTemplate"],
+            "niagara://space/{id}"
+        );
+        let context = CallContext::service();
+        let found = registry()
+            .complete("niagara://space/{id}", "id", "lo", &context)
+            .await
+            .expect("complete");
+        assert_eq!(found, ["lobby", "loft"]);
+        let error = registry()
+            .complete("niagara://space/{id}", "name", "", &context)
+            .await
+            .expect_err("variable");
+        assert_eq!(error.data["argument"], "name");
+    }
+}

@@ -1,0 +1,146 @@
+//! Who a bearer is (Tool surface §3).
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use ring::digest::{SHA256, digest};
+use subtle::ConstantTimeEq;
+
+use crate::config::Secret;
+use crate::tools::Principal;
+
+/// Finds the user that a token belongs to.
+pub trait UserTokens: Send + Sync {
+    /// The user's name, none when nobody has that token. Takes the same time for every token.
+    fn resolve<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Option<String>>;
+}
+
+/// Why a request was not authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AuthFailure {
+    #[error("No token is configured: set apiToken in the bridge's configuration.")]
+    NotConfigured,
+    #[error("The request has no bearer token: send the header Authorization: Bearer <token>.")]
+    Missing,
+    #[error("The bearer token is not valid.")]
+    Invalid,
+}
+
+/// Turns an `Authorization` header into a principal.
+pub struct Authenticator {
+    api_token: Option<Secret>,
+    users: Option<Arc<dyn UserTokens>>,
+}
+
+impl Authenticator {
+    /// `api_token` stands for the service identity; an empty one matches nothing.
+    pub fn new(api_token: Option<Secret>, users: Option<Arc<dyn UserTokens>>) -> Self {
+        Self {
+            api_token: api_token.filter(|token| !token.expose().is_empty()),
+            users,
+        }
+    }
+
+    /// The principal of a request.
+    ///
+    /// # Errors
+    /// The reason for a 401.
+    pub async fn authenticate(&self, header: Option<&str>) -> Result<Principal, AuthFailure> {
+        if self.api_token.is_none() && self.users.is_none() {
+            return Err(AuthFailure::NotConfigured);
+        }
+        let token = header.and_then(bearer).ok_or(AuthFailure::Missing)?;
+        if self
+            .api_token
+            .as_ref()
+            .is_some_and(|expected| same(expected.expose(), token))
+        {
+            return Ok(Principal::Service);
+        }
+        match &self.users {
+            Some(users) => users
+                .resolve(token)
+                .await
+                .map(|name| Principal::User { name })
+                .ok_or(AuthFailure::Invalid),
+            None => Err(AuthFailure::Invalid),
+        }
+    }
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.trim_start().split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Compares by digest, so neither content nor length of the expected token shows in the time taken.
+fn same(expected: &str, given: &str) -> bool {
+    let (expected, given) = (
+        digest(&SHA256, expected.as_bytes()),
+        digest(&SHA256, given.as_bytes()),
+    );
+    expected.as_ref().ct_eq(given.as_ref()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+    struct OneUser;
+
+    impl UserTokens for OneUser {
+        fn resolve<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Option<String>> {
+            Box::pin(async move { (token == "жетон").then(|| "operator".to_owned()) })
+        }
+    }
+
+    async fn ask(
+        authenticator: &Authenticator,
+        header: Option<&str>,
+    ) -> Result<Principal, AuthFailure> {
+        authenticator.authenticate(header).await
+    }
+
+    #[tokio::test]
+    async fn the_api_token_is_the_service_and_a_users_token_is_that_user() {
+        let authenticator = Authenticator::new(Some(Secret::from(TOKEN)), Some(Arc::new(OneUser)));
+        assert_eq!(
+            ask(&authenticator, Some(&format!("Bearer {TOKEN}"))).await,
+            Ok(Principal::Service)
+        );
+        assert_eq!(
+            ask(&authenticator, Some(&format!("bearer  {TOKEN} "))).await,
+            Ok(Principal::Service)
+        );
+        let user = Principal::User {
+            name: "operator".into(),
+        };
+        assert_eq!(ask(&authenticator, Some("Bearer жетон")).await, Ok(user));
+    }
+
+    #[tokio::test]
+    async fn everything_else_is_refused_with_its_reason() {
+        let authenticator = Authenticator::new(Some(Secret::from(TOKEN)), None);
+        for (header, reason) in [
+            (None, AuthFailure::Missing),
+            (Some("Bearer "), AuthFailure::Missing),
+            (Some("Bearer"), AuthFailure::Missing),
+            (Some("Basic QWxhZGRpbg=="), AuthFailure::Missing),
+            (Some("Bearer x"), AuthFailure::Invalid),
+            (
+                Some("Bearer 0123456789abcdef0123456789abcdef0"),
+                AuthFailure::Invalid,
+            ),
+        ] {
+            assert_eq!(ask(&authenticator, header).await, Err(reason), "{header:?}");
+        }
+        let open = Authenticator::new(Some(Secret::from("")), None);
+        assert_eq!(
+            ask(&open, Some("Bearer ")).await,
+            Err(AuthFailure::NotConfigured)
+        );
+    }
+}

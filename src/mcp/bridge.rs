@@ -1,0 +1,121 @@
+//! What a running bridge serves, and the facts that diagnostic tools show about it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use super::protocol::Revision;
+use crate::prompts::PromptRegistry;
+use crate::resources::{Address, ResourceRegistry};
+use crate::tools::{Category, Registry, ServerFacts, SessionCounts};
+
+/// Switches that may change while the bridge runs (Tool surface §6).
+#[derive(Debug)]
+pub struct Switches {
+    pub enabled: AtomicBool,
+    pub sse: AtomicBool,
+    pub streamable: AtomicBool,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Self {
+            enabled: AtomicBool::new(true),
+            sse: AtomicBool::new(false),
+            streamable: AtomicBool::new(true),
+        }
+    }
+}
+
+type SessionCounter = Box<dyn Fn() -> SessionCounts + Send + Sync>;
+
+/// Tools, resources and prompts of one running server.
+pub struct Bridge {
+    pub tools: Registry,
+    pub resources: ResourceRegistry,
+    pub prompts: PromptRegistry,
+    pub switches: Switches,
+    /// Advertised whatever the client asks for (`mcpProtocolVersion`).
+    pub fixed_revision: Option<Revision>,
+    started: Instant,
+    sessions: OnceLock<SessionCounter>,
+}
+
+impl Bridge {
+    /// A server that starts now.
+    pub fn new(tools: Registry, resources: ResourceRegistry, prompts: PromptRegistry) -> Self {
+        Self {
+            tools,
+            resources,
+            prompts,
+            switches: Switches::default(),
+            fixed_revision: None,
+            started: Instant::now(),
+            sessions: OnceLock::new(),
+        }
+    }
+
+    /// Tells the bridge how to count its sessions; the first front that holds sessions does so.
+    pub fn count_sessions_by(&self, counter: impl Fn() -> SessionCounts + Send + Sync + 'static) {
+        if self.sessions.set(Box::new(counter)).is_err() {
+            tracing::debug!("sessions are counted already by another front");
+        }
+    }
+
+    /// This bridge as facts for tools.
+    pub fn facts(self: &Arc<Self>) -> Arc<dyn ServerFacts> {
+        self.clone()
+    }
+}
+
+impl ServerFacts for Bridge {
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn sessions(&self) -> SessionCounts {
+        self.sessions
+            .get()
+            .map_or_else(SessionCounts::default, |count| count())
+    }
+
+    fn transports(&self) -> Vec<&'static str> {
+        let sse = self.switches.sse.load(Ordering::Relaxed).then_some("sse");
+        let streamable = self
+            .switches
+            .streamable
+            .load(Ordering::Relaxed)
+            .then_some("streamable-http");
+        sse.into_iter().chain(streamable).collect()
+    }
+
+    fn tools(&self) -> Vec<(String, Category)> {
+        self.tools
+            .definitions()
+            .map(|definition| (definition.name.clone(), definition.category))
+            .collect()
+    }
+
+    fn resources(&self) -> Vec<(String, bool)> {
+        self.resources
+            .definitions()
+            .map(|definition| {
+                (
+                    definition.address.text().to_owned(),
+                    matches!(definition.address, Address::Template(_)),
+                )
+            })
+            .collect()
+    }
+
+    fn prompts(&self) -> Vec<String> {
+        self.prompts
+            .definitions()
+            .map(|definition| definition.name.clone())
+            .collect()
+    }
+}

@@ -1,0 +1,459 @@
+//! Who may come in, in the order of Tool surface §1.1, extended by host, origin and rate.
+
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Front, HttpOptions, prefix};
+use crate::mcp::auth::AuthFailure;
+use crate::mcp::message::error_body;
+use crate::mcp::protocol::{Revision, is_supported_header};
+use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
+
+/// Header that carries the session.
+pub const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+const REVISION_HEADER: &str = "mcp-protocol-version";
+const TOOLSETS_HEADER: &str = "x-mcp-toolsets";
+
+/// Requests per second that are let in; 0 means no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InboundLimits {
+    pub per_principal: u32,
+    pub per_address: u32,
+}
+
+impl Default for InboundLimits {
+    fn default() -> Self {
+        Self {
+            per_principal: 100,
+            per_address: 200,
+        }
+    }
+}
+
+/// Rules about hosts, origins and rates.
+pub struct Visitors {
+    hosts: Hosts,
+    origins: Vec<String>,
+    addresses: Option<DefaultKeyedRateLimiter<IpAddr>>,
+    principals: Option<DefaultKeyedRateLimiter<Principal>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Hosts {
+    Any,
+    Loopback,
+    Only(Vec<String>),
+}
+
+fn limiter<K: std::hash::Hash + Eq + Clone>(per_second: u32) -> Option<DefaultKeyedRateLimiter<K>> {
+    NonZeroU32::new(per_second).map(|rate| RateLimiter::keyed(Quota::per_second(rate)))
+}
+
+impl Visitors {
+    /// Rules for a server that listens on `address`.
+    pub fn new(options: &HttpOptions, address: SocketAddr) -> Self {
+        let hosts = if !options.allowed_hosts.is_empty() {
+            Hosts::Only(
+                options
+                    .allowed_hosts
+                    .iter()
+                    .map(|host| host.to_lowercase())
+                    .collect(),
+            )
+        } else if address.ip().is_loopback() {
+            Hosts::Loopback
+        } else {
+            Hosts::Any
+        };
+        Self {
+            hosts,
+            origins: options
+                .allowed_origins
+                .iter()
+                .map(|origin| origin.trim_end_matches('/').to_lowercase())
+                .collect(),
+            addresses: limiter(options.limits.per_address),
+            principals: limiter(options.limits.per_principal),
+        }
+    }
+
+    /// Drops what is remembered of addresses and principals that have been quiet.
+    pub fn forget_idle(&self) {
+        if let Some(addresses) = &self.addresses {
+            addresses.retain_recent();
+        }
+        if let Some(principals) = &self.principals {
+            principals.retain_recent();
+        }
+    }
+
+    fn host_allowed(&self, headers: &HeaderMap) -> bool {
+        let Some(host) = headers
+            .get(header::HOST)
+            .map(|host| host.to_str().unwrap_or("?"))
+        else {
+            return true;
+        };
+        let name = host_name(host);
+        match &self.hosts {
+            Hosts::Any => true,
+            Hosts::Loopback => is_loopback(&name),
+            Hosts::Only(names) => names
+                .iter()
+                .any(|known| *known == name || known.eq_ignore_ascii_case(host)),
+        }
+    }
+
+    fn origin(&self, headers: &HeaderMap) -> Origin {
+        let Some(value) = headers.get(header::ORIGIN) else {
+            return Origin::None;
+        };
+        let text = value
+            .to_str()
+            .unwrap_or("")
+            .trim_end_matches('/')
+            .to_lowercase();
+        if self.origins.contains(&text) {
+            return Origin::Listed(value.clone());
+        }
+        let name = Url::parse(&text)
+            .ok()
+            .and_then(|url| url.host_str().map(str::to_owned));
+        let own = headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok())
+            .map(host_name);
+        match name {
+            Some(name) if is_loopback(&name) || Some(&name) == own.as_ref() => Origin::Own,
+            _ => Origin::Foreign,
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Origin {
+    None,
+    Own,
+    Listed(HeaderValue),
+    Foreign,
+}
+
+/// Host name without its port, in lower case; IPv6 addresses keep their brackets.
+fn host_name(host: &str) -> String {
+    let name = match host.rfind(']') {
+        Some(end) => host.get(..=end).unwrap_or(host),
+        None => host.split(':').next().unwrap_or(host),
+    };
+    name.to_lowercase()
+}
+
+fn is_loopback(name: &str) -> bool {
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// What the checks found out about a request.
+#[derive(Debug, Clone)]
+pub struct Admitted {
+    pub principal: Principal,
+    pub toolsets: ToolSets,
+}
+
+/// Lets a request in or answers it.
+pub async fn admit(State(front): State<Arc<Front>>, request: Request, next: Next) -> Response {
+    let origin = front.visitors.origin(request.headers());
+    let (mut parts, body) = request.into_parts();
+    let mut response = match check(&front, &parts, &origin).await {
+        Ok(None) => StatusCode::NO_CONTENT.into_response(),
+        Ok(Some(admitted)) => {
+            parts.extensions.insert(admitted);
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Err(response) => *response,
+    };
+    if let Origin::Listed(origin) = origin {
+        allow_origin(response.headers_mut(), origin);
+    }
+    response
+}
+
+/// None means: a browser's preflight, allowed.
+async fn check(
+    front: &Front,
+    request: &Parts,
+    origin: &Origin,
+) -> Result<Option<Admitted>, Box<Response>> {
+    let headers = &request.headers;
+    if !front.bridge.switches.enabled.load(Ordering::Relaxed) {
+        return Err(plain(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The service is disabled.",
+        ));
+    }
+    if !front.visitors.host_allowed(headers) {
+        return Err(plain(
+            StatusCode::FORBIDDEN,
+            "This host name is not served; add it to allowedHosts.",
+        ));
+    }
+    if *origin == Origin::Foreign {
+        return Err(plain(
+            StatusCode::FORBIDDEN,
+            "This origin is not allowed; add it to allowedOrigins.",
+        ));
+    }
+    if request.method == Method::OPTIONS && matches!(origin, Origin::Listed(_)) {
+        return Ok(None);
+    }
+    if let (Some(limiter), Some(ConnectInfo(address))) = (
+        &front.visitors.addresses,
+        request.extensions.get::<ConnectInfo<SocketAddr>>(),
+    ) && limiter.check_key(&address.ip()).is_err()
+    {
+        return Err(too_many());
+    }
+    let authorization = headers
+        .get(header::AUTHORIZATION)
+        .map(HeaderValue::as_bytes);
+    let authorization = authorization.map(String::from_utf8_lossy);
+    let principal = front
+        .authenticator
+        .authenticate(authorization.as_deref())
+        .await
+        .map_err(|failure| Box::new(unauthorized(front, failure)))?;
+    if front
+        .visitors
+        .principals
+        .as_ref()
+        .is_some_and(|limiter| limiter.check_key(&principal).is_err())
+    {
+        return Err(too_many());
+    }
+    let path = request.uri.path();
+    if path == format!("{}/mcp", prefix(&front.options.base_path)) {
+        if !front.bridge.switches.streamable.load(Ordering::Relaxed) {
+            return Err(Box::new(transport_disabled("streamable-http")));
+        }
+        check_revision(headers)?;
+    }
+    let toolsets = toolsets(headers, request.uri.query())?;
+    Ok(Some(Admitted {
+        principal,
+        toolsets,
+    }))
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Box<Response> {
+    Box::new((status, text).into_response())
+}
+
+fn too_many() -> Box<Response> {
+    let mut response = (
+        StatusCode::TOO_MANY_REQUESTS,
+        "Too many requests; try again in a second.",
+    )
+        .into_response();
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    Box::new(response)
+}
+
+fn unauthorized(front: &Front, failure: AuthFailure) -> Response {
+    let mut response = (StatusCode::UNAUTHORIZED, failure.to_string()).into_response();
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    front.spelling.apply(&mut response);
+    response
+}
+
+fn transport_disabled(transport: &str) -> Response {
+    let error = RpcError::new(
+        ErrorCode::TransportDisabled,
+        format!("The transport {transport} is switched off."),
+    )
+    .with("transport", transport);
+    json_response(
+        StatusCode::SERVICE_UNAVAILABLE,
+        &error_body(Value::Null, &error),
+    )
+}
+
+fn check_revision(headers: &HeaderMap) -> Result<(), Box<Response>> {
+    let Some(value) = headers.get(REVISION_HEADER) else {
+        return Ok(());
+    };
+    let value = value.to_str().unwrap_or("?");
+    if is_supported_header(value) {
+        return Ok(());
+    }
+    let supported: Vec<&str> = Revision::ALL
+        .iter()
+        .map(|revision| revision.name())
+        .collect();
+    let error = RpcError::new(
+        ErrorCode::InvalidRequest,
+        format!("The protocol revision '{value}' is not supported."),
+    )
+    .with("supported", json!(supported))
+    .with("requested", value);
+    Err(Box::new(json_response(
+        StatusCode::BAD_REQUEST,
+        &error_body(Value::Null, &error),
+    )))
+}
+
+/// The header wins over the query parameter.
+fn toolsets(headers: &HeaderMap, query: Option<&str>) -> Result<ToolSets, Box<Response>> {
+    let header = headers
+        .get(TOOLSETS_HEADER)
+        .map(|value| value.to_str().unwrap_or("?").to_owned());
+    let names = header.or_else(|| {
+        let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        pairs
+            .into_iter()
+            .find(|(key, _)| key == "toolsets")
+            .map(|(_, value)| value.into_owned())
+    });
+    ToolSets::parse(names.as_deref().unwrap_or_default()).map_err(|name| {
+        let error = RpcError::new(
+            ErrorCode::InvalidRequest,
+            format!("There is no tool set '{name}'."),
+        )
+        .with("toolset", name);
+        Box::new(json_response(
+            StatusCode::BAD_REQUEST,
+            &error_body(Value::Null, &error),
+        ))
+    })
+}
+
+fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    let fixed = [
+        (
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            "GET, POST, DELETE, OPTIONS",
+        ),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "Authorization, Content-Type, Accept, Mcp-Session-Id, MCP-Protocol-Version, X-MCP-Toolsets, Last-Event-ID",
+        ),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "Mcp-Session-Id"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// A JSON answer with the content type of Tool surface §1.2.
+pub fn json_response(status: StatusCode, body: &Value) -> Response {
+    (
+        status,
+        [(header::CONTENT_TYPE, "application/json; charset=utf-8")],
+        body.to_string(),
+    )
+        .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| (HeaderName::from_static(name), value.parse().expect("value")))
+            .collect()
+    }
+
+    fn visitors(address: &str, hosts: &[&str], origins: &[&str]) -> Visitors {
+        let options = HttpOptions {
+            allowed_hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            allowed_origins: origins.iter().map(|origin| (*origin).to_owned()).collect(),
+            ..HttpOptions::default()
+        };
+        Visitors::new(&options, address.parse().expect("address"))
+    }
+
+    #[test]
+    fn on_loopback_only_loopback_names_are_served() {
+        let local = visitors("127.0.0.1:8723", &[], &[]);
+        for host in [
+            "localhost",
+            "LOCALHOST:8723",
+            "127.0.0.1:8723",
+            "[::1]:8723",
+            "app.localhost",
+        ] {
+            assert!(local.host_allowed(&headers(&[("host", host)])), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example:8723",
+            "192.168.1.4",
+        ] {
+            assert!(!local.host_allowed(&headers(&[("host", host)])), "{host}");
+        }
+        assert!(
+            visitors("10.0.0.4:8723", &[], &[]).host_allowed(&headers(&[("host", "bms.example")]))
+        );
+        let named = visitors("10.0.0.4:8723", &["BMS.example"], &[]);
+        assert!(named.host_allowed(&headers(&[("host", "bms.example:8723")])));
+        assert!(!named.host_allowed(&headers(&[("host", "10.0.0.4:8723")])));
+    }
+
+    #[test]
+    fn own_loopback_and_listed_origins_may_come() {
+        let rules = visitors("10.0.0.4:8723", &[], &["https://Console.example/"]);
+        let origin = |value: &str| {
+            rules.origin(&headers(&[("host", "bms.example:8723"), ("origin", value)]))
+        };
+        assert_eq!(origin("http://bms.example:8723"), Origin::Own);
+        assert_eq!(origin("http://localhost:6274"), Origin::Own);
+        assert!(matches!(
+            origin("https://console.example"),
+            Origin::Listed(_)
+        ));
+        for foreign in [
+            "https://evil.example",
+            "null",
+            "",
+            "http://bms.example.evil",
+        ] {
+            assert_eq!(origin(foreign), Origin::Foreign, "{foreign}");
+        }
+        assert_eq!(rules.origin(&HeaderMap::new()), Origin::None);
+    }
+
+    #[test]
+    fn the_header_chooses_tool_sets_before_the_query() {
+        let chosen = toolsets(
+            &headers(&[("x-mcp-toolsets", "read")]),
+            Some("toolsets=write"),
+        )
+        .expect("known");
+        assert_eq!(chosen, ToolSets::parse("read").expect("known"));
+        let chosen =
+            toolsets(&HeaderMap::new(), Some("a=1&toolsets=read%2Chistory")).expect("known");
+        assert_eq!(chosen, ToolSets::parse("read,history").expect("known"));
+        let refusal = toolsets(&HeaderMap::new(), Some("toolsets=reed")).expect_err("unknown");
+        assert_eq!(refusal.status(), StatusCode::BAD_REQUEST);
+    }
+}

@@ -1,0 +1,244 @@
+//! `/health`: whether the bridge can do its work, without authentication and without station data (Tool surface §1.4).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+use super::Front;
+use super::checks::json_response;
+use crate::tools::ServerFacts;
+
+/// What a look at the station found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StationHealth {
+    pub reachable: bool,
+    pub alarm: bool,
+    pub history: bool,
+}
+
+/// Looks at the station.
+pub trait StationProbe: Send + Sync {
+    /// Asks the station once; never fails, an unreachable station is an answer.
+    fn check(&self) -> BoxFuture<'_, StationHealth>;
+}
+
+/// What became of the knowledge file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnowledgeHealth {
+    /// Size in bytes, none when there is no file.
+    pub size: Option<u64>,
+    /// False when a file exists but cannot be read or parsed.
+    pub readable: bool,
+}
+
+/// Looks at the knowledge file.
+pub trait KnowledgeProbe: Send + Sync {
+    fn check(&self) -> KnowledgeHealth;
+}
+
+/// Station services whose absence makes the bridge unhealthy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequiredService {
+    Alarm,
+    History,
+}
+
+/// A look at the station is reused this long, so that a monitor cannot load the station.
+const STATION_CHECK_AGE: Duration = Duration::from_secs(10);
+const STATION_CHECK_LIMIT: Duration = Duration::from_secs(5);
+
+/// The parts of `/health`.
+pub struct Health {
+    station: Arc<dyn StationProbe>,
+    knowledge: Arc<dyn KnowledgeProbe>,
+    required: BTreeSet<RequiredService>,
+    last: Mutex<Option<(Instant, StationHealth)>>,
+}
+
+impl Health {
+    /// Asks these probes.
+    pub fn new(
+        station: Arc<dyn StationProbe>,
+        knowledge: Arc<dyn KnowledgeProbe>,
+        required: impl IntoIterator<Item = RequiredService>,
+    ) -> Self {
+        Self {
+            station,
+            knowledge,
+            required: required.into_iter().collect(),
+            last: Mutex::new(None),
+        }
+    }
+
+    async fn station(&self) -> StationHealth {
+        let mut last = self.last.lock().await;
+        if let Some((when, health)) = *last
+            && when.elapsed() < STATION_CHECK_AGE
+        {
+            return health;
+        }
+        let health = timeout(STATION_CHECK_LIMIT, self.station.check())
+            .await
+            .unwrap_or_default();
+        *last = Some((Instant::now(), health));
+        health
+    }
+
+    /// Whether the bridge is healthy, and the document that says so.
+    pub async fn report(&self, enabled: bool, facts: &dyn ServerFacts) -> (bool, Value) {
+        let station = self.station().await;
+        let knowledge = self.knowledge.check();
+        let has = |service: RequiredService| {
+            station.reachable
+                && match service {
+                    RequiredService::Alarm => station.alarm,
+                    RequiredService::History => station.history,
+                }
+        };
+        let healthy = enabled
+            && station.reachable
+            && knowledge.readable
+            && self.required.iter().all(|service| has(*service));
+        let services: Vec<&str> = [
+            has(RequiredService::Alarm).then_some("alarm"),
+            has(RequiredService::History).then_some("history"),
+            Some("web"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let mut document = json!({
+            "status": if healthy { "ok" } else { "degraded" },
+            "version": facts.version(),
+            "uptimeSeconds": facts.uptime().as_secs(),
+            "knowledgeFileSize": knowledge.size.map_or(json!(-1), |size| json!(size)),
+            "sessionCount": facts.sessions().total(),
+            "healthyServices": services,
+            "station": if station.reachable { "reachable" } else { "unreachable" },
+        });
+        if !enabled {
+            document["note"] = json!("The service is disabled.");
+        }
+        (healthy, document)
+    }
+}
+
+/// Answers `GET /health`.
+pub async fn answer(State(front): State<Arc<Front>>) -> Response {
+    let enabled = front.bridge.switches.enabled.load(Ordering::Relaxed);
+    let (healthy, document) = front.health.report(enabled, front.bridge.as_ref()).await;
+    let status = if healthy {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    json_response(status, &document)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::tools::context::NoServer;
+
+    struct Fixed(StationHealth, KnowledgeHealth, AtomicUsize);
+
+    impl StationProbe for Fixed {
+        fn check(&self) -> BoxFuture<'_, StationHealth> {
+            self.2.fetch_add(1, Ordering::Relaxed);
+            Box::pin(std::future::ready(self.0))
+        }
+    }
+
+    impl KnowledgeProbe for Fixed {
+        fn check(&self) -> KnowledgeHealth {
+            self.1
+        }
+    }
+
+    const UP: StationHealth = StationHealth {
+        reachable: true,
+        alarm: true,
+        history: true,
+    };
+    const NO_FILE: KnowledgeHealth = KnowledgeHealth {
+        size: None,
+        readable: true,
+    };
+
+    async fn report(
+        station: StationHealth,
+        knowledge: KnowledgeHealth,
+        required: &[RequiredService],
+    ) -> (bool, Value) {
+        let fixed = Arc::new(Fixed(station, knowledge, AtomicUsize::new(0)));
+        let health = Health::new(fixed.clone(), fixed, required.iter().copied());
+        health.report(true, &NoServer::default()).await
+    }
+
+    #[tokio::test]
+    async fn a_missing_knowledge_file_is_healthy_a_broken_one_is_not() {
+        let both = [RequiredService::Alarm, RequiredService::History];
+        let (healthy, document) = report(UP, NO_FILE, &both).await;
+        assert!(healthy);
+        assert_eq!(document["status"], "ok");
+        assert_eq!(document["knowledgeFileSize"], -1);
+        assert_eq!(
+            document["healthyServices"],
+            json!(["alarm", "history", "web"])
+        );
+        let broken = KnowledgeHealth {
+            size: Some(12),
+            readable: false,
+        };
+        let (healthy, document) = report(UP, broken, &both).await;
+        assert!(!healthy);
+        assert_eq!(document["knowledgeFileSize"], 12);
+    }
+
+    #[tokio::test]
+    async fn required_services_are_configurable_but_the_station_must_answer() {
+        let no_alarm = StationHealth { alarm: false, ..UP };
+        assert!(!report(no_alarm, NO_FILE, &[RequiredService::Alarm]).await.0);
+        assert!(
+            report(no_alarm, NO_FILE, &[RequiredService::History])
+                .await
+                .0
+        );
+        let (healthy, document) = report(
+            StationHealth {
+                reachable: false,
+                ..UP
+            },
+            NO_FILE,
+            &[],
+        )
+        .await;
+        assert!(!healthy);
+        assert_eq!(document["station"], "unreachable");
+        assert_eq!(document["healthyServices"], json!(["web"]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_monitor_does_not_load_the_station() {
+        let fixed = Arc::new(Fixed(UP, NO_FILE, AtomicUsize::new(0)));
+        let health = Health::new(fixed.clone(), fixed.clone(), []);
+        for _ in 0..5 {
+            health.report(true, &NoServer::default()).await;
+        }
+        assert_eq!(fixed.2.load(Ordering::Relaxed), 1);
+        tokio::time::advance(STATION_CHECK_AGE).await;
+        health.report(true, &NoServer::default()).await;
+        assert_eq!(fixed.2.load(Ordering::Relaxed), 2);
+    }
+}

@@ -1,0 +1,220 @@
+//! The HTTP front: routes, the order of checks, start and orderly end (Tool surface §1).
+//!
+//! - [`checks`]: who may come in: host, origin, rate, bearer, transport switch, revision.
+//! - [`spelling`]: the exact header name of the 401.
+//! - [`sessions`]: the table of sessions, bound to their callers, with idle eviction.
+//! - [`streamable`]: POST, GET and DELETE of `/mcp`.
+//! - [`reply`]: plain JSON or an event stream.
+//! - [`health`]: `/health`.
+
+pub mod checks;
+pub mod health;
+pub mod reply;
+pub mod sessions;
+pub mod spelling;
+pub mod streamable;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{StatusCode, Uri};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use self::checks::{InboundLimits, Visitors};
+use self::health::Health;
+use self::sessions::SessionTable;
+use self::spelling::HeaderSpelling;
+use super::auth::Authenticator;
+use super::bridge::Bridge;
+
+/// How the front behaves.
+#[derive(Debug, Clone)]
+pub struct HttpOptions {
+    /// Path in front of `/mcp` and `/health`, without slashes at its ends.
+    pub base_path: String,
+    /// Host names that requests may carry; empty means: only loopback names on a loopback address, any otherwise.
+    pub allowed_hosts: Vec<String>,
+    /// Origins beyond the server's own and loopback that browsers may come from.
+    pub allowed_origins: Vec<String>,
+    /// Largest request body in bytes.
+    pub body_limit: usize,
+    /// A session unused for longer than this is gone.
+    pub session_idle: Duration,
+    pub limits: InboundLimits,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            base_path: "niagaramcp".into(),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            body_limit: 4 * 1024 * 1024,
+            session_idle: Duration::from_secs(1800),
+            limits: InboundLimits::default(),
+        }
+    }
+}
+
+/// Everything the handlers share.
+pub struct Front {
+    pub bridge: Arc<Bridge>,
+    pub authenticator: Authenticator,
+    pub sessions: Arc<SessionTable>,
+    pub health: Health,
+    pub options: HttpOptions,
+    pub visitors: Visitors,
+    spelling: HeaderSpelling,
+}
+
+/// A server that accepts connections.
+pub struct HttpServer {
+    address: SocketAddr,
+    base_path: String,
+    task: tokio::task::JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+/// Time that open connections get to finish after a stop.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// Dead sessions leave at the latest after this time.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+impl HttpServer {
+    /// Starts to serve on `listener` until `stop` fires.
+    ///
+    /// # Errors
+    /// The listener's address cannot be read.
+    pub async fn start(
+        bridge: Arc<Bridge>,
+        authenticator: Authenticator,
+        health: Health,
+        options: HttpOptions,
+        listener: TcpListener,
+        stop: CancellationToken,
+    ) -> std::io::Result<Self> {
+        let address = listener.local_addr()?;
+        let sessions = Arc::new(SessionTable::new(options.session_idle, stop.child_token()));
+        let counted = sessions.clone();
+        bridge.count_sessions_by(move || counted.counts());
+        let visitors = Visitors::new(&options, address);
+        let base_path = options.base_path.clone();
+        let spelling = HeaderSpelling::of("WWW-Authenticate").await;
+        let front = Arc::new(Front {
+            bridge,
+            authenticator,
+            sessions,
+            health,
+            options,
+            visitors,
+            spelling,
+        });
+        tokio::spawn(sweep(front.clone(), stop.clone()));
+        let service = router(front).into_make_service_with_connect_info::<SocketAddr>();
+        // Nagle's algorithm would hold small answers back for 40 ms.
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY could not be set");
+            }
+        });
+        let stopped = stop.clone();
+        let task = tokio::spawn(async move {
+            let served = axum::serve(listener, service)
+                .with_graceful_shutdown(stopped.clone().cancelled_owned());
+            tokio::select! {
+                outcome = served.into_future() => if let Err(error) = outcome {
+                    tracing::error!(%error, "the HTTP server ended");
+                },
+                () = async { stopped.cancelled().await; tokio::time::sleep(STOP_GRACE).await } => {
+                    tracing::warn!("open connections were cut at the end");
+                }
+            }
+        });
+        Ok(Self {
+            address,
+            base_path,
+            task,
+            stop,
+        })
+    }
+
+    /// The address that is listened on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL of the MCP endpoint.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}{}/mcp", self.address, prefix(&self.base_path))
+    }
+
+    /// Stops and waits until connections and sessions are closed.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.wait().await;
+    }
+
+    /// Waits until the server has stopped.
+    pub async fn wait(self) {
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the HTTP server failed");
+        }
+    }
+}
+
+fn prefix(base_path: &str) -> String {
+    let trimmed = base_path.trim_matches('/');
+    if trimmed.is_empty() {
+        String::new()
+    } else {
+        format!("/{trimmed}")
+    }
+}
+
+fn router(front: Arc<Front>) -> Router {
+    let base = prefix(&front.options.base_path);
+    let checked = Router::new()
+        .route(
+            &format!("{base}/mcp"),
+            post(streamable::post)
+                .get(streamable::get)
+                .delete(streamable::delete),
+        )
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_found)
+        .layer(middleware::from_fn_with_state(front.clone(), checks::admit))
+        .with_state(front.clone());
+    Router::new()
+        .route(&format!("{base}/health"), get(health::answer))
+        .with_state(front)
+        .merge(checked)
+}
+
+async fn not_found(uri: Uri) -> Response {
+    (
+        StatusCode::NOT_FOUND,
+        format!("There is nothing at {}.", uri.path()),
+    )
+        .into_response()
+}
+
+async fn sweep(front: Arc<Front>, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(SWEEP_EVERY);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = ticks.tick() => {
+                front.sessions.evict_idle();
+                front.visitors.forget_idle();
+            }
+        }
+    }
+}

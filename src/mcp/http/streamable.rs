@@ -1,0 +1,214 @@
+//! POST, GET and DELETE of `/mcp` (Tool surface §1.2).
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+
+use super::Front;
+use super::checks::{Admitted, SESSION_HEADER, json_response};
+use super::reply::{Accepted, plain_reply, stream_headers, stream_reply};
+use super::sessions::Session;
+use crate::mcp::message::{self, Incoming, error_body};
+use crate::mcp::service::{BridgeService, Caller};
+use crate::tools::{ErrorCode, RpcError};
+
+/// One message from the client.
+pub async fn post(
+    State(front): State<Arc<Front>>,
+    Extension(admitted): Extension<Admitted>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    // The body is read before the session is looked at, so bad JSON wins over a bad session.
+    let Ok(body) = to_bytes(body, front.options.body_limit).await else {
+        let text = format!(
+            "The body is larger than {} bytes or was cut off.",
+            front.options.body_limit
+        );
+        return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+    };
+    let incoming = match Incoming::parse(&body) {
+        Ok(incoming) => incoming,
+        Err(error) => {
+            return json_response(StatusCode::BAD_REQUEST, &error_body(Value::Null, &error));
+        }
+    };
+    match session_id(&headers) {
+        None => open(&front, admitted, incoming).await,
+        Some(id) => match front.sessions.find(id, &admitted.principal) {
+            Some(session) => serve(session, admitted, incoming, Accepted::from(&headers)).await,
+            None => unknown_session(id),
+        },
+    }
+}
+
+/// A stream for messages of the server. Nothing can be subscribed to yet, so it says that it works and ends.
+pub async fn get(
+    State(front): State<Arc<Front>>,
+    Extension(admitted): Extension<Admitted>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(id) = session_id(&headers) else {
+        return initialize_first();
+    };
+    match front.sessions.find(id, &admitted.principal) {
+        Some(session) => {
+            drop(session.begin());
+            (stream_headers(), ": stream-open\n\n").into_response()
+        }
+        None => unknown_session(id),
+    }
+}
+
+/// Ends a session; an unknown one counts as ended.
+pub async fn delete(
+    State(front): State<Arc<Front>>,
+    Extension(admitted): Extension<Admitted>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(id) = session_id(&headers) else {
+        return initialize_first();
+    };
+    // Somebody else's session stays; the answer does not tell whether it exists.
+    if front.sessions.find(id, &admitted.principal).is_some() {
+        front.sessions.close(id);
+    }
+    StatusCode::NO_CONTENT.into_response()
+}
+
+fn session_id(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(SESSION_HEADER)?;
+    let id = value.to_str().unwrap_or("?").trim();
+    (!id.is_empty()).then_some(id)
+}
+
+fn initialize_first() -> Response {
+    (
+        StatusCode::BAD_REQUEST,
+        "There is no session: send initialize without an Mcp-Session-Id header first.",
+    )
+        .into_response()
+}
+
+fn unknown_session(id: &str) -> Response {
+    let error = RpcError::new(
+        ErrorCode::SessionNotFound,
+        "There is no such session; it may have ended. Send initialize again.",
+    )
+    .with("sessionId", id);
+    json_response(StatusCode::NOT_FOUND, &error_body(Value::Null, &error))
+}
+
+fn ended(id: Value) -> Response {
+    let error = RpcError::new(
+        ErrorCode::SessionNotFound,
+        "The session ended while the request ran. Send initialize again.",
+    );
+    json_response(StatusCode::NOT_FOUND, &error_body(id, &error))
+}
+
+async fn open(front: &Front, admitted: Admitted, incoming: Incoming) -> Response {
+    let Incoming::Request { id, method, params } = incoming else {
+        return initialize_first();
+    };
+    if method != "initialize" {
+        return initialize_first();
+    }
+    let Some(session) = front.sessions.open(
+        admitted.principal.clone(),
+        BridgeService::new(front.bridge.clone()),
+    ) else {
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Too many sessions are open; try again later.",
+        )
+            .into_response();
+    };
+    let _busy = session.begin();
+    let request = match message::request(&method, params) {
+        Ok(mut request) => {
+            request.extensions.insert(caller(&session, admitted));
+            request
+        }
+        Err(error) => {
+            front.sessions.close(&session.id);
+            return json_response(StatusCode::OK, &error_body(id, &error));
+        }
+    };
+    let inner = session.ids.open(id.clone());
+    match session
+        .initialize(message::wrap_request(inner, request))
+        .await
+    {
+        Ok(answer) => {
+            let mut response =
+                json_response(StatusCode::OK, &message::outgoing(&answer, &session.ids));
+            if let Ok(value) = HeaderValue::from_str(&session.id) {
+                response.headers_mut().insert(SESSION_HEADER, value);
+            }
+            response
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a session could not be opened");
+            front.sessions.close(&session.id);
+            ended(id)
+        }
+    }
+}
+
+fn caller(session: &Session, admitted: Admitted) -> Caller {
+    Caller {
+        principal: admitted.principal,
+        session_id: session.id.clone(),
+        toolsets: admitted.toolsets,
+    }
+}
+
+async fn serve(
+    session: Arc<Session>,
+    admitted: Admitted,
+    incoming: Incoming,
+    accepted: Accepted,
+) -> Response {
+    let busy = session.begin();
+    let as_stream = accepted.stream_for(incoming.wants_progress());
+    let message = match incoming {
+        Incoming::Request { id, method, params } => {
+            let mut request = match message::request(&method, params) {
+                Ok(request) => request,
+                Err(error) => return json_response(StatusCode::OK, &error_body(id, &error)),
+            };
+            request.extensions.insert(caller(&session, admitted));
+            let inner = session.ids.open(id.clone());
+            return match session.request(message::wrap_request(inner, request)).await {
+                Ok(answers) if as_stream => stream_reply(session, busy, inner, answers),
+                Ok(answers) => plain_reply(&session, busy, inner, answers).await,
+                Err(_) => ended(session.ids.close(inner).unwrap_or(id)),
+            };
+        }
+        Incoming::Notification { method, params } => {
+            message::notification(&method, params, &session.ids)
+        }
+        Incoming::Response(members) => message::response(members),
+    };
+    if let Some(message) = message
+        && let Err(error) = session.push(message).await
+    {
+        tracing::debug!(%error, "a message came for a session that has ended");
+    }
+    accepted_without_answer()
+}
+
+/// 202 with an empty text body.
+pub fn accepted_without_answer() -> Response {
+    (
+        StatusCode::ACCEPTED,
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
+        Body::empty(),
+    )
+        .into_response()
+}

@@ -1,0 +1,285 @@
+//! JSON text ↔ protocol messages.
+//!
+//! Every request travels as rmcp's `CustomRequest`: the surface has its own rules for parameters and its own extra
+//! result keys, which rmcp's typed requests would refuse or drop. Requests get an id of our own inside, so that
+//! clients may use any JSON id, even one that is still in flight; the answer carries the client's id again.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest, JsonRpcMessage,
+    NumberOrString, ServerJsonRpcMessage,
+};
+use serde_json::{Map, Value, json};
+
+use crate::tools::{ErrorCode, RpcError};
+
+/// What a client sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Incoming {
+    /// Wants an answer that carries `id`.
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    /// Wants none.
+    Notification { method: String, params: Value },
+    /// Answers a request of the server.
+    Response(Map<String, Value>),
+}
+
+impl Incoming {
+    /// Reads one message.
+    ///
+    /// # Errors
+    /// −32700 for text that is no JSON, −32600 for JSON that is no message (Tool surface §1.2, §5.3).
+    pub fn parse(text: &[u8]) -> Result<Self, RpcError> {
+        let value: Value = serde_json::from_slice(text).map_err(|error| {
+            RpcError::new(ErrorCode::Parse, format!("The body is not JSON: {error}."))
+        })?;
+        let Value::Object(mut members) = value else {
+            return Err(RpcError::new(
+                ErrorCode::InvalidRequest,
+                "A message is one JSON object; batches are not supported.",
+            ));
+        };
+        if members.contains_key("id")
+            && (members.contains_key("result") || members.contains_key("error"))
+        {
+            return Ok(Self::Response(members));
+        }
+        let Some(Value::String(method)) = members.remove("method") else {
+            return Err(RpcError::new(
+                ErrorCode::InvalidRequest,
+                "The message has no 'method' text.",
+            ));
+        };
+        let params = match members.remove("params") {
+            Some(params @ Value::Object(_)) => params,
+            _ => json!({}),
+        };
+        Ok(match members.remove("id") {
+            Some(id) => Self::Request { id, method, params },
+            None => Self::Notification { method, params },
+        })
+    }
+
+    /// The method of a request or notification.
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            Self::Request { method, .. } | Self::Notification { method, .. } => Some(method),
+            Self::Response(_) => None,
+        }
+    }
+
+    /// Whether the client asked for progress of this request.
+    pub fn wants_progress(&self) -> bool {
+        matches!(self, Self::Request { params, .. } if params.pointer("/_meta/progressToken").is_some())
+    }
+}
+
+/// A request as rmcp carries it.
+///
+/// # Errors
+/// −32602 when `_meta` is not an object.
+pub fn request(method: &str, params: Value) -> Result<CustomRequest, RpcError> {
+    serde_json::from_value(json!({ "method": method, "params": params })).map_err(|error| {
+        RpcError::new(
+            ErrorCode::InvalidParams,
+            format!("The parameters of '{method}' are malformed: {error}."),
+        )
+    })
+}
+
+/// Wraps a request with its inner id.
+pub fn wrap_request(id: i64, request: CustomRequest) -> ClientJsonRpcMessage {
+    JsonRpcMessage::request(
+        ClientRequest::CustomRequest(request),
+        NumberOrString::Number(id),
+    )
+}
+
+/// A notification as rmcp carries it; none when its parameters are malformed, which a notification cannot be told.
+pub fn notification(
+    method: &str,
+    mut params: Value,
+    ids: &RequestIds,
+) -> Option<ClientJsonRpcMessage> {
+    if method == "notifications/cancelled" {
+        let inner = ids.inner(params.get("requestId")?)?;
+        params["requestId"] = json!(inner);
+    }
+    let body = json!({ "method": method, "params": params });
+    let notification: ClientNotification = serde_json::from_value(body).ok()?;
+    Some(JsonRpcMessage::notification(notification))
+}
+
+/// A client's answer to a request of the server; none when it is malformed.
+pub fn response(members: Map<String, Value>) -> Option<ClientJsonRpcMessage> {
+    let mut body = Value::Object(members);
+    body["jsonrpc"] = json!("2.0");
+    serde_json::from_value(body).ok()
+}
+
+/// Requests in flight: inner id ↔ the client's own id.
+#[derive(Debug, Default)]
+pub struct RequestIds(Mutex<Ids>);
+
+#[derive(Debug, Default)]
+struct Ids {
+    last: i64,
+    open: HashMap<i64, Value>,
+}
+
+impl RequestIds {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Ids> {
+        // The map is consistent after every statement, so a panic elsewhere cannot have left it half changed.
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Takes a client's id and gives the inner one.
+    pub fn open(&self, id: Value) -> i64 {
+        let mut ids = self.lock();
+        ids.last += 1;
+        let inner = ids.last;
+        ids.open.insert(inner, id);
+        inner
+    }
+
+    /// Ends a request and gives the client's id back.
+    pub fn close(&self, inner: i64) -> Option<Value> {
+        self.lock().open.remove(&inner)
+    }
+
+    /// The newest open request of that client id.
+    pub fn inner(&self, id: &Value) -> Option<i64> {
+        self.lock()
+            .open
+            .iter()
+            .filter(|(_, open)| *open == id)
+            .map(|(inner, _)| *inner)
+            .max()
+    }
+}
+
+/// A server message as JSON; answers get the client's id instead of the inner one.
+pub fn outgoing(message: &ServerJsonRpcMessage, ids: &RequestIds) -> Value {
+    let mut body = serde_json::to_value(message).unwrap_or_else(|error| {
+        tracing::error!(%error, "an answer could not be written as JSON");
+        error_body(
+            Value::Null,
+            &RpcError::new(
+                ErrorCode::Internal,
+                "The answer could not be written as JSON.",
+            ),
+        )
+    });
+    if is_answer(message)
+        && let Some(inner) = body.get("id").and_then(Value::as_i64)
+        && let Some(id) = ids.close(inner)
+    {
+        body["id"] = id;
+    }
+    body
+}
+
+/// Whether the message ends a request.
+pub fn is_answer(message: &ServerJsonRpcMessage) -> bool {
+    matches!(
+        message,
+        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)
+    )
+}
+
+/// A JSON-RPC error message.
+pub fn error_body(id: Value, error: &RpcError) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": error.to_json() })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn refused(text: &str) -> i32 {
+        Incoming::parse(text.as_bytes())
+            .expect_err(text)
+            .code
+            .code()
+    }
+
+    #[test]
+    fn bad_json_and_bad_messages_are_told_apart() {
+        for text in ["", "{", "\u{feff}{}", "nul"] {
+            assert_eq!(refused(text), -32700, "{text}");
+        }
+        for text in [
+            "[]",
+            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
+            "4",
+            "{}",
+            "{\"method\":4,\"id\":1}",
+        ] {
+            assert_eq!(refused(text), -32600, "{text}");
+        }
+    }
+
+    #[test]
+    fn missing_and_non_object_params_count_as_empty() {
+        for text in [
+            "{\"id\":null,\"method\":\"x\"}",
+            "{\"id\":null,\"method\":\"x\",\"params\":[1]}",
+        ] {
+            let expected = Incoming::Request {
+                id: Value::Null,
+                method: "x".into(),
+                params: json!({}),
+            };
+            assert_eq!(Incoming::parse(text.as_bytes()), Ok(expected));
+        }
+        let note =
+            Incoming::parse(b"{\"method\":\"notifications/initialized\"}").expect("notification");
+        assert_eq!(
+            note,
+            Incoming::Notification {
+                method: "notifications/initialized".into(),
+                params: json!({})
+            }
+        );
+    }
+
+    #[test]
+    fn a_client_may_use_any_id_twice_and_gets_it_back() {
+        let ids = RequestIds::default();
+        let (first, second) = (ids.open(json!("a")), ids.open(json!("a")));
+        assert_ne!(first, second);
+        assert_eq!(ids.inner(&json!("a")), Some(second));
+        assert_eq!(ids.close(first), Some(json!("a")));
+        assert_eq!(ids.close(first), None);
+    }
+
+    #[test]
+    fn a_cancellation_names_the_inner_id() {
+        let ids = RequestIds::default();
+        let inner = ids.open(json!(4.5));
+        let message = notification("notifications/cancelled", json!({"requestId": 4.5}), &ids)
+            .expect("known");
+        assert_eq!(
+            serde_json::to_value(message).expect("json")["params"]["requestId"],
+            inner
+        );
+        assert!(notification("notifications/cancelled", json!({"requestId": 9}), &ids).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = Incoming::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The bridge over standard input and output: one JSON message per line.
+
+use std::sync::Arc;
+
+use futures::{SinkExt, StreamExt};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::service::{RoleServer, serve_directly_with_ct};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Mutex;
+use tokio_util::bytes::BytesMut;
+use tokio_util::codec::{Decoder, FramedRead, FramedWrite, LinesCodec, LinesCodecError};
+use tokio_util::sync::CancellationToken;
+
+use super::bridge::Bridge;
+use super::message::{self, Incoming, RequestIds};
+use super::service::{BridgeService, Caller};
+use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
+
+/// Longest accepted line, as for an HTTP body.
+const LINE_LIMIT: usize = 4 * 1024 * 1024;
+
+/// Serves until the input ends or `stop` fires.
+///
+/// # Errors
+/// The session task failed.
+pub async fn serve<R, W>(
+    bridge: Arc<Bridge>,
+    principal: Principal,
+    toolsets: ToolSets,
+    input: R,
+    output: W,
+    stop: CancellationToken,
+) -> Result<(), tokio::task::JoinError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let caller = Caller {
+        principal,
+        session_id: String::new(),
+        toolsets,
+    };
+    let transport = LineTransport::new(input, output, caller);
+    let running = serve_directly_with_ct(BridgeService::new(bridge), transport, None, stop);
+    running
+        .waiting()
+        .await
+        .map(|reason| tracing::debug!(?reason, "standard input ended"))
+}
+
+/// A line that is no text; the stream goes on behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineFault {
+    TooLong,
+    NotUtf8,
+}
+
+impl LineFault {
+    fn to_error(self) -> RpcError {
+        match self {
+            Self::TooLong => RpcError::new(
+                ErrorCode::InvalidRequest,
+                format!("A line is longer than {LINE_LIMIT} bytes."),
+            ),
+            Self::NotUtf8 => RpcError::new(ErrorCode::Parse, "The line is not UTF-8."),
+        }
+    }
+}
+
+/// Lines of text; a bad line is an item, because a decoder that fails ends its stream.
+pub struct Lines(LinesCodec);
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self(LinesCodec::new_with_max_length(LINE_LIMIT))
+    }
+}
+
+impl Lines {
+    fn sort(
+        outcome: Result<Option<String>, LinesCodecError>,
+    ) -> Result<Option<Result<String, LineFault>>, LinesCodecError> {
+        match outcome {
+            Ok(line) => Ok(line.map(Ok)),
+            Err(LinesCodecError::MaxLineLengthExceeded) => Ok(Some(Err(LineFault::TooLong))),
+            Err(LinesCodecError::Io(error)) if error.kind() == std::io::ErrorKind::InvalidData => {
+                Ok(Some(Err(LineFault::NotUtf8)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Decoder for Lines {
+    type Item = Result<String, LineFault>;
+    type Error = LinesCodecError;
+
+    fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Self::Error> {
+        Self::sort(self.0.decode(bytes))
+    }
+
+    fn decode_eof(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Self::Error> {
+        Self::sort(self.0.decode_eof(bytes))
+    }
+}
+
+type Output<W> = Arc<Mutex<FramedWrite<W, LinesCodec>>>;
+
+struct LineTransport<R, W> {
+    input: FramedRead<R, Lines>,
+    output: Output<W>,
+    ids: Arc<RequestIds>,
+    caller: Caller,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
+    fn new(input: R, output: W, caller: Caller) -> Self {
+        Self {
+            input: FramedRead::new(input, Lines::default()),
+            output: Arc::new(Mutex::new(FramedWrite::new(output, LinesCodec::new()))),
+            ids: Arc::default(),
+            caller,
+        }
+    }
+
+    fn accept(&self, line: &str) -> Result<Option<ClientJsonRpcMessage>, (Value, RpcError)> {
+        match Incoming::parse(line.as_bytes()).map_err(|error| (Value::Null, error))? {
+            Incoming::Request { id, method, params } => {
+                let mut request =
+                    message::request(&method, params).map_err(|error| (id.clone(), error))?;
+                request.extensions.insert(self.caller.clone());
+                Ok(Some(message::wrap_request(self.ids.open(id), request)))
+            }
+            Incoming::Notification { method, params } => {
+                Ok(message::notification(&method, params, &self.ids))
+            }
+            Incoming::Response(members) => Ok(message::response(members)),
+        }
+    }
+}
+
+async fn write<W: AsyncWrite + Send + Unpin>(
+    output: Output<W>,
+    body: Value,
+) -> Result<(), LinesCodecError> {
+    output.lock().await.send(body.to_string()).await
+}
+
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = LinesCodecError;
+
+    fn send(
+        &mut self,
+        item: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let body = message::outgoing(&item, &self.ids);
+        write(self.output.clone(), body)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let (id, error) = match self.input.next().await? {
+                Ok(Ok(line)) if line.trim().is_empty() => continue,
+                Ok(Ok(line)) => match self.accept(&line) {
+                    Ok(Some(message)) => return Some(message),
+                    Ok(None) => continue,
+                    Err(refusal) => refusal,
+                },
+                Ok(Err(fault)) => (Value::Null, fault.to_error()),
+                Err(error) => {
+                    tracing::error!(%error, "standard input cannot be read");
+                    return None;
+                }
+            };
+            // Written from a task of its own: this future may be dropped at any await while another one is polled.
+            let reply = write(self.output.clone(), message::error_body(id, &error));
+            tokio::spawn(async move {
+                if let Err(error) = reply.await {
+                    tracing::error!(%error, "standard output cannot be written");
+                }
+            });
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        SinkExt::<String>::close(&mut *self.output.lock().await).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+    use super::*;
+    use crate::prompts::PromptRegistry;
+    use crate::resources::ResourceRegistry;
+    use crate::tools::{Registry, echo::Echo};
+
+    fn bridge() -> Arc<Bridge> {
+        let tools = Registry::builder().tool(Echo).build().expect("registry");
+        Arc::new(Bridge::new(
+            tools,
+            ResourceRegistry::default(),
+            PromptRegistry::default(),
+        ))
+    }
+
+    #[tokio::test]
+    async fn a_conversation_line_by_line_survives_bad_lines() {
+        let (client, server) = tokio::io::duplex(1 << 16);
+        let (input, output) = tokio::io::split(server);
+        let served = tokio::spawn(serve(
+            bridge(),
+            Principal::Service,
+            ToolSets::all(),
+            input,
+            output,
+            CancellationToken::new(),
+        ));
+        let (answers, mut requests) = tokio::io::split(client);
+        let mut answers = BufReader::new(answers).lines();
+        let mut talk = async |line: &[u8]| -> Value {
+            requests.write_all(line).await.expect("write");
+            requests.write_all(b"\n").await.expect("write");
+            let line = answers.next_line().await.expect("read").expect("a line");
+            serde_json::from_str(&line).expect("json")
+        };
+        assert_eq!(talk(b"not json").await["error"]["code"], -32700);
+        assert_eq!(talk(b"\xff\xfe").await["error"]["code"], -32700);
+        assert_eq!(talk(b"[]").await["error"]["code"], -32600);
+        let initialize =
+            talk(br#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}"#).await;
+        assert_eq!(initialize["id"], "i");
+        assert_eq!(initialize["result"]["protocolVersion"], "2025-06-18");
+        let echo = talk(
+            b"\n{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"msg\":\"hi\"}}}",
+        )
+        .await;
+        assert_eq!(echo["id"], Value::Null);
+        assert_eq!(echo["result"]["content"][0]["text"], "hi");
+        drop(requests);
+        drop(answers);
+        served.await.expect("task").expect("session");
+    }
+}

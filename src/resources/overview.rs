@@ -1,0 +1,75 @@
+//! `niagara://overview`: what the knowledge model holds, in numbers (Tool surface §10).
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::{Address, Resource, ResourceDefinition, ResourceError};
+use crate::tools::CallContext;
+
+/// The facts shown by the overview.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Overview {
+    /// The free map `station` of the knowledge file.
+    pub station: Map<String, Value>,
+    pub schema_version: i64,
+    pub space_count: usize,
+    pub equipment_type_count: usize,
+    pub equipment_count: usize,
+    pub standalone_point_count: usize,
+}
+
+/// Whoever holds the knowledge model.
+pub trait OverviewSource: Send + Sync {
+    /// The facts now.
+    ///
+    /// # Errors
+    /// A sentence when the knowledge file cannot be read.
+    fn overview(&self) -> Result<Overview, String>;
+}
+
+/// The resource `niagara://overview`.
+pub struct OverviewResource {
+    source: Arc<dyn OverviewSource>,
+}
+
+impl OverviewResource {
+    /// Shows what `source` holds.
+    pub fn new(source: Arc<dyn OverviewSource>) -> Self {
+        Self { source }
+    }
+}
+
+impl Resource for OverviewResource {
+    fn definition(&self) -> ResourceDefinition {
+        ResourceDefinition {
+            address: Address::Fixed("niagara://overview".into()),
+            other_prefixes: Vec::new(),
+            name: "overview".into(),
+            description: "The site in numbers: the station's entry of the knowledge model, and how many spaces, \
+                          equipment types, pieces of equipment and standalone points it holds."
+                .into(),
+            mime_type: "application/json",
+        }
+    }
+
+    fn read<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _id: &'a str,
+    ) -> BoxFuture<'a, Result<String, ResourceError>> {
+        Box::pin(async move {
+            let overview = self.source.overview().map_err(ResourceError::Failed)?;
+            Ok(json!({
+                "station": overview.station,
+                "schemaVersion": overview.schema_version,
+                "spaceCount": overview.space_count,
+                "equipmentTypeCount": overview.equipment_type_count,
+                "equipmentCount": overview.equipment_count,
+                "standalonePointCount": overview.standalone_point_count,
+            })
+            .to_string())
+        })
+    }
+}
