@@ -1,5 +1,6 @@
 //! A stand-in Niagara 4 station, written from the interface descriptions alone; it shares no protocol code with the bridge.
 //!
+//! - [`clock`]: the station's time.
 //! - [`model`]: component tree, type registry, points with priority arbitration, links, users and permissions.
 //! - [`site`]: the demo building, its physical simulation, histories, alarms and planted faults.
 //! - [`switches`]: every disagreement between real stations.
@@ -8,6 +9,7 @@
 //! - [`obix`]: the oBIX servlet.
 
 pub mod boxs;
+pub mod clock;
 pub mod model;
 pub mod obix;
 pub mod site;

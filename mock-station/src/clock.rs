@@ -1,0 +1,87 @@
+//! The station's clock: everything that ages (samples, overrides, sessions, lockouts) asks it and never the machine.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use std::sync::Mutex;
+
+/// A source of the station's present time.
+pub trait StationClock: Send + Sync {
+    /// The present instant, in UTC.
+    fn now(&self) -> DateTime<Utc>;
+}
+
+/// The machine's clock, shifted by a constant so that a station can be started "at" any date.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock {
+    offset: TimeDelta,
+}
+
+impl SystemClock {
+    /// The machine's own time.
+    pub fn new() -> Self {
+        Self {
+            offset: TimeDelta::zero(),
+        }
+    }
+
+    /// A clock that reads `start` now and runs on from there.
+    pub fn starting_at(start: DateTime<Utc>) -> Self {
+        Self {
+            offset: start - Utc::now(),
+        }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl StationClock for SystemClock {
+    fn now(&self) -> DateTime<Utc> {
+        Utc::now()
+            .checked_add_signed(self.offset)
+            .unwrap_or(DateTime::<Utc>::MAX_UTC)
+    }
+}
+
+/// A clock that stands still until a test moves it.
+#[derive(Debug)]
+pub struct TestClock {
+    now: Mutex<DateTime<Utc>>,
+}
+
+impl TestClock {
+    /// A clock frozen at `now`.
+    pub fn at(now: DateTime<Utc>) -> Self {
+        Self {
+            now: Mutex::new(now),
+        }
+    }
+
+    /// Jumps to `now`, forwards or backwards.
+    pub fn set(&self, now: DateTime<Utc>) {
+        *self
+            .now
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) = now;
+    }
+
+    /// Moves on by `step`, which may be negative.
+    pub fn advance(&self, step: TimeDelta) {
+        let mut now = self
+            .now
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        *now = now.checked_add_signed(step).unwrap_or(*now);
+    }
+}
+
+impl StationClock for TestClock {
+    fn now(&self) -> DateTime<Utc> {
+        *self
+            .now
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,206 @@
+//! The accounts of the stand-in station.
+
+use super::component::Handle;
+use super::error::ModelError;
+use super::permissions::Permissions;
+use super::station::Station;
+use super::users::{BASIC_SCHEME, Role, User};
+use super::value::Value;
+
+/// Super user, DigestScheme.
+pub const ADMIN: Account = Account {
+    user: "admin",
+    password: "Admin-Harborview-1",
+};
+/// Operator of the category `AHU1` only, DigestScheme.
+pub const OPERATOR: Account = Account {
+    user: "operator",
+    password: "Operator-Harborview-1",
+};
+/// Reads everywhere, DigestScheme.
+pub const VIEWER: Account = Account {
+    user: "viewer",
+    password: "Viewer-Harborview-1",
+};
+/// Service account: operates everywhere and reads administrative slots, DigestScheme.
+pub const BRIDGE: Account = Account {
+    user: "bridge",
+    password: "Secret-1",
+};
+/// Reads everywhere, HTTPBasicScheme.
+pub const OBIX: Account = Account {
+    user: "obix",
+    password: "Obix-Harborview-1",
+};
+
+/// The category that the operator may work in.
+pub const AHU1_CATEGORY: &str = "AHU1";
+
+/// SCRAM iterations of a real station.
+pub const STATION_ITERATIONS: u32 = 4096;
+/// SCRAM iterations for tests, which would otherwise spend their time hashing.
+pub const TEST_ITERATIONS: u32 = 8;
+
+/// A user name with its password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    pub user: &'static str,
+    pub password: &'static str,
+}
+
+/// All accounts.
+pub const ALL: [Account; 5] = [ADMIN, OPERATOR, VIEWER, BRIDGE, OBIX];
+
+impl Station {
+    /// Adds categories, roles and the five accounts to the station and its services.
+    pub fn add_accounts(&mut self, iterations: u32) -> Result<(), ModelError> {
+        self.add_category("User")?;
+        let ahu1 = self.add_category(AHU1_CATEGORY)?;
+        let operator =
+            Permissions::OPERATOR_READ | Permissions::OPERATOR_WRITE | Permissions::OPERATOR_INVOKE;
+        let role = |name: &str, granted: &[(u32, Permissions)]| Role {
+            name: name.to_owned(),
+            super_user: false,
+            permissions: granted.iter().copied().collect(),
+        };
+        self.add_role(Role {
+            name: "admin".to_owned(),
+            super_user: true,
+            permissions: Default::default(),
+        })?;
+        self.add_role(role("ahu1Operator", &[(ahu1, operator)]))?;
+        let everywhere = |granted: Permissions| [(1, granted), (ahu1, granted)];
+        self.add_role(role("viewer", &everywhere(Permissions::OPERATOR_READ)))?;
+        self.add_role(role(
+            "bridge",
+            &everywhere(operator | Permissions::ADMIN_READ),
+        ))?;
+        let user = |account: Account, role: &str| {
+            User::new(account.user, account.password, iterations, &[role])
+        };
+        self.add_user(User {
+            full_name: "Administrator".to_owned(),
+            ..user(ADMIN, "admin")
+        })?;
+        self.add_user(User {
+            full_name: "AHU-1 operator".to_owned(),
+            ..user(OPERATOR, "ahu1Operator")
+        })?;
+        self.add_user(User {
+            full_name: "Viewer".to_owned(),
+            ..user(VIEWER, "viewer")
+        })?;
+        self.add_user(User {
+            full_name: "Service account".to_owned(),
+            ..user(BRIDGE, "bridge")
+        })?;
+        self.add_user(User {
+            full_name: "oBIX client".to_owned(),
+            scheme: BASIC_SCHEME.to_owned(),
+            ..user(OBIX, "viewer")
+        })
+    }
+
+    /// Adds a category; returns its index (the first is 1).
+    pub fn add_category(&mut self, name: &str) -> Result<u32, ModelError> {
+        let index = self.users.insert_category(name);
+        let service = self.service_named("baja:CategoryService")?;
+        let category = self.add(service, Some(name), "baja:Category")?;
+        self.set(
+            category,
+            "index",
+            Value::Integer(i32::try_from(index).unwrap_or(i32::MAX)),
+        )?;
+        Ok(index)
+    }
+
+    /// Adds a role.
+    pub fn add_role(&mut self, role: Role) -> Result<(), ModelError> {
+        let service = self.service_named("baja:RoleService")?;
+        let component = self.add(service, Some(&role.name), "baja:Role")?;
+        self.set(component, "superUser", Value::Boolean(role.super_user))?;
+        if let Some(ty) = super::registry::find("baja:PermissionsMap")
+            && let Some(map) = Value::decode(ty, &role.encode())
+        {
+            self.set(component, "permissions", map)?;
+        }
+        self.users.insert_role(role);
+        Ok(())
+    }
+
+    /// Adds a user.
+    pub fn add_user(&mut self, user: User) -> Result<(), ModelError> {
+        let service = self.service_named("baja:UserService")?;
+        let component = self.add(
+            service,
+            Some(&super::slot_name::escape(&user.name)),
+            "baja:User",
+        )?;
+        self.set(component, "fullName", Value::from(user.full_name.as_str()))?;
+        self.set(component, "enabled", Value::Boolean(user.enabled))?;
+        self.set(component, "roles", Value::from(user.roles.join(",")))?;
+        self.set(
+            component,
+            "authenticationSchemeName",
+            Value::from(user.scheme.as_str()),
+        )?;
+        self.set(
+            component,
+            "allowConcurrentSessions",
+            Value::Boolean(user.allow_concurrent_sessions),
+        )?;
+        self.set(component, "language", Value::from(user.language.as_str()))?;
+        self.set(
+            component,
+            "timeFormat",
+            Value::from(user.time_format.as_str()),
+        )?;
+        self.users.insert_user(user);
+        Ok(())
+    }
+
+    fn service_named(&self, spec: &str) -> Result<Handle, ModelError> {
+        self.service(spec).ok_or_else(|| ModelError::Unresolvable {
+            ord: format!("service:{spec}"),
+            reason: "the station lacks this service".to_owned(),
+        })
+    }
+
+    /// `Services` with the services every station has, and `Drivers` with the oBIX network.
+    pub(super) fn add_standard_containers(&mut self) {
+        let root = self.root();
+        // Every type is in the registry and every name is free, so none of these can be refused.
+        let mut put = |parent: Option<Handle>, name: &str, spec: &str| {
+            parent.and_then(|parent| self.add(parent, Some(name), spec).ok())
+        };
+        let services = put(Some(root), "Services", "baja:ServiceContainer");
+        for (name, spec) in [
+            ("AlarmService", "alarm:AlarmService"),
+            ("AuthenticationService", "baja:AuthenticationService"),
+            ("BoxService", "box:BoxService"),
+            ("CategoryService", "baja:CategoryService"),
+            ("HistoryService", "history:HistoryService"),
+            ("AuditHistory", "history:AuditHistoryService"),
+            ("RoleService", "baja:RoleService"),
+            ("UserService", "baja:UserService"),
+            ("WebService", "web:WebService"),
+            ("BackupService", "backup:BackupService"),
+            ("PlatformServices", "platform:PlatformServiceContainer"),
+        ] {
+            put(services, name, spec);
+        }
+        let drivers = put(Some(root), "Drivers", "driver:DriverContainer");
+        put(drivers, "ObixNetwork", "obix:ObixNetwork");
+        let schemes = self
+            .resolve_component("slot:/Services/AuthenticationService/authenticationSchemes")
+            .ok();
+        for (name, spec) in [
+            ("DigestScheme", "baja:DigestScheme"),
+            ("HTTPBasicScheme", "baja:HTTPBasicScheme"),
+        ] {
+            if let Some(schemes) = schemes {
+                let _ = self.add(schemes, Some(name), spec);
+            }
+        }
+    }
+}

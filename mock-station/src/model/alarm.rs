@@ -1,0 +1,183 @@
+//! The alarm database (Station web specification §3.6, oBIX specification §11).
+
+use super::error::ModelError;
+use super::facets::Facets;
+use chrono::{DateTime, Utc};
+use indexmap::IndexMap;
+
+/// State of the source of an alarm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SourceState {
+    Normal,
+    Offnormal,
+    Fault,
+    Alert,
+}
+
+/// Whether people have acknowledged an alarm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AckState {
+    Acked,
+    Unacked,
+    AckPending,
+}
+
+impl SourceState {
+    /// The tag, e.g. `offnormal`.
+    pub fn tag(self) -> &'static str {
+        match self {
+            SourceState::Normal => "normal",
+            SourceState::Offnormal => "offnormal",
+            SourceState::Fault => "fault",
+            SourceState::Alert => "alert",
+        }
+    }
+
+    /// Ordinal of `alarm:SourceState`.
+    pub fn ordinal(self) -> i32 {
+        self as i32
+    }
+
+    /// The tag of `alarm:AlarmTransition` that leads here.
+    pub fn transition(self) -> &'static str {
+        match self {
+            SourceState::Normal => "toNormal",
+            SourceState::Offnormal => "toOffnormal",
+            SourceState::Fault => "toFault",
+            SourceState::Alert => "toAlert",
+        }
+    }
+}
+
+impl AckState {
+    /// The tag, e.g. `ackPending`.
+    pub fn tag(self) -> &'static str {
+        match self {
+            AckState::Acked => "acked",
+            AckState::Unacked => "unacked",
+            AckState::AckPending => "ackPending",
+        }
+    }
+
+    /// Ordinal of `alarm:AckState`.
+    pub fn ordinal(self) -> i32 {
+        self as i32
+    }
+}
+
+/// One alarm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlarmRecord {
+    pub timestamp: DateTime<Utc>,
+    pub uuid: String,
+    pub source_state: SourceState,
+    pub ack_state: AckState,
+    pub ack_required: bool,
+    /// Ords of the source, nearest first, e.g. `local:|station:|slot:/…/alarmExt`.
+    pub source: Vec<String>,
+    pub alarm_class: String,
+    /// 0 to 255, lower is more urgent.
+    pub priority: i32,
+    pub normal_time: Option<DateTime<Utc>>,
+    pub ack_time: Option<DateTime<Utc>>,
+    pub user: String,
+    /// sourceName, msgText, presentValue, offnormalValue, fromState, toState and so on.
+    pub alarm_data: Facets,
+    /// The state the alarm first went to.
+    pub alarm_transition: SourceState,
+    pub last_update: DateTime<Utc>,
+    /// Moved to the archive: seen through `alarm:archive` only.
+    pub archived: bool,
+    pub notes: Vec<String>,
+}
+
+impl AlarmRecord {
+    /// Open: not (acknowledged and back to normal).
+    pub fn is_open(&self) -> bool {
+        !(self.ack_state == AckState::Acked && self.source_state == SourceState::Normal)
+    }
+
+    /// Waiting for an acknowledgement.
+    pub fn is_ack_pending(&self) -> bool {
+        self.ack_state == AckState::Unacked && self.ack_required
+    }
+}
+
+/// All alarms by uuid, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct AlarmDb {
+    records: IndexMap<String, AlarmRecord>,
+}
+
+impl AlarmDb {
+    /// Adds or replaces an alarm, keeping the order of timestamps.
+    pub fn insert(&mut self, record: AlarmRecord) {
+        let in_order = self
+            .records
+            .last()
+            .is_none_or(|(_, last)| last.timestamp <= record.timestamp);
+        self.records.insert(record.uuid.clone(), record);
+        if !in_order {
+            self.records
+                .sort_by(|_, a, _, b| a.timestamp.cmp(&b.timestamp));
+        }
+    }
+
+    /// An alarm by uuid.
+    pub fn get(&self, uuid: &str) -> Option<&AlarmRecord> {
+        self.records.get(uuid)
+    }
+
+    /// An alarm for changing it.
+    pub fn get_mut(&mut self, uuid: &str) -> Option<&mut AlarmRecord> {
+        self.records.get_mut(uuid)
+    }
+
+    /// All alarms that are not archived, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &AlarmRecord> {
+        self.records.values().filter(|record| !record.archived)
+    }
+
+    /// The archived alarms, oldest first.
+    pub fn archive(&self) -> impl DoubleEndedIterator<Item = &AlarmRecord> {
+        self.records.values().filter(|record| record.archived)
+    }
+
+    /// The open alarms, oldest first.
+    pub fn open(&self) -> impl DoubleEndedIterator<Item = &AlarmRecord> {
+        self.iter().filter(|record| record.is_open())
+    }
+
+    /// The alarms waiting for an acknowledgement, oldest first.
+    pub fn ack_pending(&self) -> impl DoubleEndedIterator<Item = &AlarmRecord> {
+        self.iter().filter(|record| record.is_ack_pending())
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Acknowledges an alarm in the name of `user`; a second acknowledgement changes nothing.
+    pub fn acknowledge(
+        &mut self,
+        uuid: &str,
+        user: &str,
+        now: DateTime<Utc>,
+    ) -> Result<&AlarmRecord, ModelError> {
+        let unknown = || ModelError::UnknownAlarm {
+            uuid: uuid.to_owned(),
+        };
+        let record = self.records.get_mut(uuid).ok_or_else(unknown)?;
+        if record.ack_state != AckState::Acked {
+            record.ack_state = AckState::Acked;
+            record.ack_time = Some(now);
+            record.user = user.to_owned();
+            record.last_update = now;
+        }
+        Ok(record)
+    }
+}

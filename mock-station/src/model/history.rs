@@ -1,0 +1,315 @@
+//! Histories: configurations and record sources (Station web specification §3.5, oBIX specification §10).
+
+use super::component::Handle;
+use super::facets::Facets;
+use super::value::{PointKind, Value};
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// Trend flag bits of a record.
+pub mod trend_flags {
+    pub const START: u8 = 0x1;
+    pub const OUT_OF_ORDER: u8 = 0x2;
+    pub const HIDDEN: u8 = 0x4;
+    pub const MODIFIED: u8 = 0x8;
+    pub const INTERPOLATED: u8 = 0x10;
+
+    const NAMES: [(u8, &str); 5] = [
+        (START, "start"),
+        (OUT_OF_ORDER, "outOfOrder"),
+        (HIDDEN, "hidden"),
+        (MODIFIED, "modified"),
+        (INTERPOLATED, "interpolated"),
+    ];
+
+    /// `{ }`, `{start}`, `{start,hidden}`.
+    pub fn display(flags: u8) -> String {
+        let names: Vec<&str> = NAMES
+            .iter()
+            .filter(|(bit, _)| flags & bit != 0)
+            .map(|(_, name)| *name)
+            .collect();
+        if names.is_empty() {
+            "{ }".to_owned()
+        } else {
+            format!("{{{}}}", names.join(","))
+        }
+    }
+}
+
+/// One record of a trend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryRecord {
+    pub timestamp: DateTime<Utc>,
+    pub trend_flags: u8,
+    /// Status bits of [`Status`](super::status::Status).
+    pub status: u32,
+    /// A simple of the history's kind.
+    pub value: Value,
+}
+
+impl HistoryRecord {
+    /// A record without flags and with good status.
+    pub fn ok(timestamp: DateTime<Utc>, value: impl Into<Value>) -> Self {
+        Self {
+            timestamp,
+            trend_flags: 0,
+            status: 0,
+            value: value.into(),
+        }
+    }
+}
+
+/// Where the records of a history come from; computed or stored.
+pub trait HistorySource: Send + Sync {
+    /// Records with `start <= timestamp <= end` in ascending order (records of equal timestamp in stored order).
+    fn records(&self, start: DateTime<Utc>, end: DateTime<Utc>) -> Vec<HistoryRecord>;
+
+    /// Timestamps of the first and last record up to `now`; `None` for an empty history.
+    fn bounds(&self, now: DateTime<Utc>) -> Option<(DateTime<Utc>, DateTime<Utc>)>;
+
+    /// The number of records up to `now`.
+    fn count(&self, now: DateTime<Utc>) -> usize;
+}
+
+/// Records kept in memory.
+#[derive(Clone, Debug, Default)]
+pub struct StoredHistory {
+    records: Vec<HistoryRecord>,
+}
+
+impl StoredHistory {
+    /// Records in any order; they are sorted by timestamp, equal timestamps keep their order.
+    pub fn new(mut records: Vec<HistoryRecord>) -> Self {
+        records.sort_by_key(|record| record.timestamp);
+        Self { records }
+    }
+}
+
+impl HistorySource for StoredHistory {
+    fn records(&self, start: DateTime<Utc>, end: DateTime<Utc>) -> Vec<HistoryRecord> {
+        let first = self
+            .records
+            .partition_point(|record| record.timestamp < start);
+        let last = self
+            .records
+            .partition_point(|record| record.timestamp <= end);
+        self.records
+            .get(first..last)
+            .map(<[_]>::to_vec)
+            .unwrap_or_default()
+    }
+
+    fn bounds(&self, now: DateTime<Utc>) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+        let past = self.records.get(..self.count(now))?;
+        Some((past.first()?.timestamp, past.last()?.timestamp))
+    }
+
+    fn count(&self, now: DateTime<Utc>) -> usize {
+        self.records
+            .partition_point(|record| record.timestamp <= now)
+    }
+}
+
+/// What a full history does with a new record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FullPolicy {
+    Roll,
+    Stop,
+}
+
+impl FullPolicy {
+    /// `roll` or `stop`.
+    pub fn tag(self) -> &'static str {
+        match self {
+            FullPolicy::Roll => "roll",
+            FullPolicy::Stop => "stop",
+        }
+    }
+}
+
+/// When a history records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectionInterval {
+    /// Every so many milliseconds.
+    Every(i64),
+    /// On change of value.
+    Irregular,
+}
+
+impl CollectionInterval {
+    /// `regular:900000` or `irregular`.
+    pub fn encode(self) -> String {
+        match self {
+            CollectionInterval::Every(millis) => format!("regular:{millis}"),
+            CollectionInterval::Irregular => "irregular".to_owned(),
+        }
+    }
+}
+
+/// One history with its configuration.
+#[derive(Clone)]
+pub struct History {
+    /// `/Station/Name`, both escaped.
+    pub id: String,
+    pub kind: PointKind,
+    pub value_facets: Facets,
+    pub time_zone: Tz,
+    pub interval: CollectionInterval,
+    /// Largest number of records; `None` is unlimited.
+    pub capacity: Option<usize>,
+    pub full_policy: FullPolicy,
+    /// Ord of the extension that collects it; `None` for imported histories.
+    pub source_ord: Option<String>,
+    /// The point it belongs to, for permissions; `None` for imported histories.
+    pub point: Option<Handle>,
+    pub records: Arc<dyn HistorySource>,
+}
+
+impl History {
+    /// A 15-minute history of unlimited capacity in `time_zone`.
+    pub fn new(id: &str, kind: PointKind, time_zone: Tz, records: Arc<dyn HistorySource>) -> Self {
+        Self {
+            id: id.to_owned(),
+            kind,
+            value_facets: Facets::new(),
+            time_zone,
+            interval: CollectionInterval::Every(900_000),
+            capacity: None,
+            full_policy: FullPolicy::Roll,
+            source_ord: None,
+            point: None,
+            records,
+        }
+    }
+
+    /// The name of the device (station) part of the id.
+    pub fn device(&self) -> &str {
+        self.id
+            .trim_start_matches('/')
+            .split('/')
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// The history's own name, escaped.
+    pub fn name(&self) -> &str {
+        self.id.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// `history:NumericTrendRecord` and the like.
+    pub fn record_type(&self) -> &'static str {
+        match self.kind {
+            PointKind::Numeric => "history:NumericTrendRecord",
+            PointKind::Boolean => "history:BooleanTrendRecord",
+            PointKind::Enum => "history:EnumTrendRecord",
+            PointKind::String => "history:StringTrendRecord",
+        }
+    }
+
+    /// The encoded capacity: `unlimited` or the number of records.
+    pub fn capacity_text(&self) -> String {
+        self.capacity
+            .map_or_else(|| "unlimited".to_owned(), |records| records.to_string())
+    }
+
+    /// Records of `[start, end]` that exist at `now` and are still within capacity.
+    pub fn records(
+        &self,
+        start: DateTime<Utc>,
+        end: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> Vec<HistoryRecord> {
+        let end = end.min(now);
+        if start > end {
+            return Vec::new();
+        }
+        let records = self.records.records(start, end);
+        let Some(capacity) = self.capacity else {
+            return records;
+        };
+        let total = self.records.count(now);
+        let dropped = match self.full_policy {
+            FullPolicy::Roll => total.saturating_sub(capacity),
+            FullPolicy::Stop => 0,
+        };
+        let before_range = start
+            .checked_sub_signed(chrono::TimeDelta::milliseconds(1))
+            .map_or(0, |instant| self.records.count(instant));
+        let records = records
+            .into_iter()
+            .enumerate()
+            .map(|(index, record)| (before_range + index, record));
+        let last = dropped.saturating_add(capacity);
+        records
+            .filter(|(index, _)| *index >= dropped && *index < last)
+            .map(|(_, record)| record)
+            .collect()
+    }
+
+    /// The number of records kept at `now`.
+    pub fn count(&self, now: DateTime<Utc>) -> usize {
+        let total = self.records.count(now);
+        self.capacity.map_or(total, |capacity| total.min(capacity))
+    }
+
+    /// Timestamps of the first and last record kept at `now`.
+    pub fn bounds(&self, now: DateTime<Utc>) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+        let (first, last) = self.records.bounds(now)?;
+        if self.records.count(now) == self.count(now) {
+            return Some((first, last));
+        }
+        let kept = self.records(first, last, now);
+        Some((kept.first()?.timestamp, kept.last()?.timestamp))
+    }
+}
+
+/// All histories by id, in order of creation.
+#[derive(Default, Clone)]
+pub struct HistoryDb {
+    histories: IndexMap<String, History>,
+}
+
+impl HistoryDb {
+    /// Adds or replaces a history.
+    pub fn insert(&mut self, history: History) {
+        self.histories.insert(history.id.clone(), history);
+    }
+
+    /// A history by its full id `/Station/Name`.
+    pub fn get(&self, id: &str) -> Option<&History> {
+        self.histories.get(id)
+    }
+
+    /// All histories.
+    pub fn iter(&self) -> impl Iterator<Item = &History> {
+        self.histories.values()
+    }
+
+    /// The device names, in order of first appearance.
+    pub fn devices(&self) -> Vec<&str> {
+        let mut devices: Vec<&str> = Vec::new();
+        for history in self.iter() {
+            if !devices.contains(&history.device()) {
+                devices.push(history.device());
+            }
+        }
+        devices
+    }
+
+    /// The histories of one device.
+    pub fn of_device<'a>(&'a self, device: &'a str) -> impl Iterator<Item = &'a History> {
+        self.iter()
+            .filter(move |history| history.device() == device)
+    }
+
+    pub fn len(&self) -> usize {
+        self.histories.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.histories.is_empty()
+    }
+}

@@ -1,0 +1,323 @@
+//! Links: the output of one slot arrives at another, through chains and around cycles.
+
+use super::component::Handle;
+use super::error::ModelError;
+use super::flags::Flags;
+use super::registry;
+use super::station::Station;
+use super::value::{PointKind, StructValue, Value};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// How often one link may fire in one cascade; a cycle that has not settled by then waits for the next change.
+const FIRES_PER_CASCADE: u32 = 8;
+
+/// The two ends of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkEnds {
+    pub source: Handle,
+    pub source_slot: Arc<str>,
+    pub target: Handle,
+    pub target_slot: Arc<str>,
+}
+
+/// One live link: its ends and the slot of the target that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkView {
+    pub slot: Arc<str>,
+    pub ends: LinkEnds,
+}
+
+/// All live links by source and by target.
+#[derive(Debug, Default)]
+pub struct Links {
+    outgoing: BTreeMap<Handle, Vec<LinkView>>,
+    by_target: HashMap<Handle, Vec<LinkView>>,
+}
+
+impl Links {
+    /// Links that start at `source` (the station calls them knobs).
+    pub fn from(&self, source: Handle) -> &[LinkView] {
+        self.outgoing.get(&source).map_or(&[], Vec::as_slice)
+    }
+
+    /// Links that end at `target`.
+    pub fn to(&self, target: Handle) -> &[LinkView] {
+        self.by_target.get(&target).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn is_link_slot(&self, target: Handle, slot: &str) -> bool {
+        self.to(target).iter().any(|link| &*link.slot == slot)
+    }
+
+    pub(super) fn fed_sources(&self, station: &Station) -> Vec<Handle> {
+        let fed = |handle: &Handle| {
+            station
+                .component(*handle)
+                .is_some_and(|component| component.is_fed())
+        };
+        self.outgoing.keys().copied().filter(fed).collect()
+    }
+
+    pub(super) fn rename_slot(&mut self, target: Handle, old: &str, new: &Arc<str>) {
+        let everywhere = self
+            .outgoing
+            .values_mut()
+            .chain(self.by_target.values_mut())
+            .flatten();
+        for link in everywhere.filter(|link| link.ends.target == target && &*link.slot == old) {
+            link.slot = new.clone();
+        }
+    }
+
+    fn insert(&mut self, link: LinkView) {
+        self.outgoing
+            .entry(link.ends.source)
+            .or_default()
+            .push(link.clone());
+        self.by_target
+            .entry(link.ends.target)
+            .or_default()
+            .push(link);
+    }
+
+    fn retain(&mut self, keep: impl Fn(&LinkView) -> bool) {
+        self.outgoing
+            .values_mut()
+            .for_each(|links| links.retain(&keep));
+        self.by_target
+            .values_mut()
+            .for_each(|links| links.retain(&keep));
+        self.outgoing.retain(|_, links| !links.is_empty());
+        self.by_target.retain(|_, links| !links.is_empty());
+    }
+}
+
+impl Station {
+    /// All live links.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Links `source/source_slot` to `target/target_slot`; returns the name of the new link slot on the target.
+    pub fn link(
+        &mut self,
+        source: Handle,
+        source_slot: &str,
+        target: Handle,
+        target_slot: &str,
+    ) -> Result<Arc<str>, ModelError> {
+        let link = self.make_link(source, source_slot, target, target_slot)?;
+        self.add_value(target, Some("Link"), link, Flags::NONE, None)
+    }
+
+    /// The link value that would connect the two slots, not yet added; a conversion link where the kinds differ.
+    pub fn make_link(
+        &self,
+        source: Handle,
+        source_slot: &str,
+        target: Handle,
+        target_slot: &str,
+    ) -> Result<Value, ModelError> {
+        let ends = self.check_link_ends(LinkEnds {
+            source,
+            source_slot: source_slot.into(),
+            target,
+            target_slot: target_slot.into(),
+        })?;
+        let source_type = self.property_type(ends.source, source_slot);
+        let target_type = self.property_type(ends.target, target_slot);
+        let same = source_type.is_some()
+            && source_type.map(|ty| ty.spec()) == target_type.map(|ty| ty.spec());
+        let spec = if same {
+            "baja:Link"
+        } else {
+            "baja:ConversionLink"
+        };
+        let ty = registry::find(spec).ok_or_else(|| ModelError::UnknownType {
+            spec: spec.to_owned(),
+        })?;
+        let link = StructValue::new(ty)
+            .with("sourceOrd", Value::Ord(format!("h:{source}").into()))
+            .with("sourceSlotName", Value::from(source_slot))
+            .with("targetSlotName", Value::from(target_slot));
+        Ok(Value::Struct(link))
+    }
+
+    /// The ends of a link value held by `target`; `None` if the value is no link or is disabled.
+    pub(super) fn link_ends(
+        &self,
+        target: Handle,
+        value: &Value,
+    ) -> Option<Result<LinkEnds, ModelError>> {
+        let body = value.as_struct().filter(|body| body.ty.is_link())?;
+        if body.get("enabled").and_then(Value::as_bool) == Some(false) {
+            return None;
+        }
+        let text = |name| body.get(name).and_then(Value::as_str).unwrap_or_default();
+        let source = match self.resolve_component(text("sourceOrd")) {
+            Ok(source) => source,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(Ok(LinkEnds {
+            source,
+            source_slot: text("sourceSlotName").into(),
+            target,
+            target_slot: text("targetSlotName").into(),
+        }))
+    }
+
+    pub(super) fn connect(&mut self, slot: Arc<str>, ends: LinkEnds) {
+        let source = ends.source;
+        self.links.insert(LinkView { slot, ends });
+        self.propagate_from(source);
+    }
+
+    pub(super) fn disconnect(&mut self, target: Handle, slot: &str) {
+        self.links
+            .retain(|link| !(link.ends.target == target && &*link.slot == slot));
+    }
+
+    /// Removes every link with an end in `doomed`, also the link slots on surviving targets.
+    pub(super) fn cut_links_of(&mut self, doomed: &[Handle]) {
+        let orphaned: Vec<LinkView> = doomed
+            .iter()
+            .flat_map(|handle| self.links.from(*handle))
+            .filter(|link| !doomed.contains(&link.ends.target))
+            .cloned()
+            .collect();
+        let gone: std::collections::HashSet<Handle> = doomed.iter().copied().collect();
+        self.links
+            .retain(|link| !gone.contains(&link.ends.source) && !gone.contains(&link.ends.target));
+        for link in orphaned {
+            if let Some(target) = self.component_mut(link.ends.target) {
+                target.dynamic.shift_remove(&*link.slot);
+            }
+            let removed = super::changes::ChangeEvent::Removed {
+                slot: link.slot,
+                child: None,
+            };
+            self.changes.record(link.ends.target, removed);
+        }
+    }
+
+    /// Carries all linked slots of `source` to their targets and on from there.
+    pub(super) fn propagate_from(&mut self, source: Handle) {
+        self.cascade(self.links.from(source).to_vec());
+    }
+
+    /// Carries one changed slot to its targets and on from there.
+    pub(super) fn follow_links(&mut self, source: Handle, slot: &str) {
+        let links: Vec<LinkView> = self
+            .links
+            .from(source)
+            .iter()
+            .filter(|link| &*link.ends.source_slot == slot)
+            .cloned()
+            .collect();
+        self.cascade(links);
+    }
+
+    fn cascade(&mut self, links: Vec<LinkView>) {
+        if links.is_empty() {
+            return;
+        }
+        let mut pending: VecDeque<LinkView> = links.into();
+        let mut fired: HashMap<(Handle, Arc<str>), u32> = HashMap::new();
+        while let Some(link) = pending.pop_front() {
+            let count = fired
+                .entry((link.ends.target, link.slot.clone()))
+                .or_insert(0);
+            *count += 1;
+            if *count > FIRES_PER_CASCADE {
+                continue;
+            }
+            for changed in self.carry(&link.ends) {
+                let next = self.links.from(link.ends.target).iter();
+                pending.extend(
+                    next.filter(|next| *next.ends.source_slot == *changed)
+                        .cloned(),
+                );
+            }
+        }
+    }
+
+    /// Moves one value over one link; names the slots of the target that changed by it.
+    fn carry(&mut self, ends: &LinkEnds) -> Vec<Arc<str>> {
+        let Some(value) = self.value(ends.source, &ends.source_slot) else {
+            return Vec::new();
+        };
+        let Some(current) = self
+            .component(ends.target)
+            .and_then(|target| target.stored(&ends.target_slot))
+        else {
+            return Vec::new();
+        };
+        let Some(value) = convert(&value, current) else {
+            return Vec::new();
+        };
+        if value.same_as(current) {
+            return Vec::new();
+        }
+        if let Some(target) = self.component_mut(ends.target) {
+            target.store(&ends.target_slot, value);
+        }
+        self.changes.record(
+            ends.target,
+            super::changes::ChangeEvent::Set {
+                slot: ends.target_slot.clone(),
+            },
+        );
+        let mut changed = vec![ends.target_slot.clone()];
+        changed.extend(self.recompute(ends.target));
+        changed
+    }
+}
+
+/// What arrives at a slot holding `target` when `source` is linked to it; status values lose their level on the way.
+fn convert(source: &Value, target: &Value) -> Option<Value> {
+    if let Some((target_value, _)) = target.as_status_value() {
+        let kind = PointKind::of_status_type(target.type_spec())?;
+        let (value, bits) = match source.as_status_value() {
+            Some((value, status)) => (value, status.bits),
+            None => (source, 0),
+        };
+        let value = convert_simple(value, target_value, kind)?;
+        return Some(Value::status_value(
+            kind,
+            value,
+            super::status::Status::from_bits(bits),
+        ));
+    }
+    if source.type_spec() == target.type_spec() {
+        return Some(source.clone());
+    }
+    let plain = source.as_status_value().map_or(source, |(value, _)| value);
+    match target {
+        Value::Double(_) => plain.as_f64().map(Value::Double),
+        Value::Float(_) => plain.as_f64().map(|number| Value::Float(number as f32)),
+        Value::Integer(_) => plain.as_f64().map(|number| Value::Integer(number as i32)),
+        Value::Boolean(_) => plain.as_bool().map(Value::Boolean),
+        Value::String(_) => Some(Value::from(plain.encode())),
+        _ => None,
+    }
+}
+
+fn convert_simple(value: &Value, target: &Value, kind: PointKind) -> Option<Value> {
+    Some(match kind {
+        PointKind::Numeric => Value::Double(value.as_f64()?),
+        PointKind::Boolean => Value::Boolean(value.as_bool()?),
+        PointKind::String => match value {
+            Value::String(_) => value.clone(),
+            other => Value::from(other.encode()),
+        },
+        PointKind::Enum => match (value, target) {
+            (Value::DynamicEnum(_), _) => value.clone(),
+            (other, Value::DynamicEnum(range)) => Value::DynamicEnum(super::enums::DynamicEnum {
+                ordinal: other.as_f64()? as i32,
+                range: range.range.clone(),
+            }),
+            _ => return None,
+        },
+    })
+}

@@ -1,0 +1,227 @@
+//! Control points: driver feeds and the 16-level priority array (Station web specification §8 "Model rules").
+
+use super::component::{Component, Handle};
+use super::enums::{DynamicEnum, EnumRange};
+use super::facets::Facets;
+use super::station::Station;
+use super::status::Status;
+use super::value::{PointKind, Value};
+use chrono::{DateTime, Utc};
+use std::sync::{Arc, LazyLock};
+
+/// What a driver reads from its device for one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeedSample {
+    /// A simple of the point's kind.
+    pub value: Value,
+    /// Status bits of [`Status`].
+    pub status: u32,
+}
+
+impl FeedSample {
+    /// A good sample.
+    pub fn ok(value: impl Into<Value>) -> Self {
+        Self {
+            value: value.into(),
+            status: 0,
+        }
+    }
+
+    /// A sample with status bits.
+    pub fn with_status(value: impl Into<Value>, status: u32) -> Self {
+        Self {
+            value: value.into(),
+            status,
+        }
+    }
+}
+
+/// The device behind a proxied point: a pure function of time.
+///
+/// It is asked when somebody looks (at most once a second matters: the station's time is cut to seconds), so it must be cheap
+/// and give the same answer for the same instant.
+pub trait PointFeed: Send + Sync {
+    fn sample(&self, now: DateTime<Utc>) -> FeedSample;
+}
+
+/// A feed that always reads the same.
+#[derive(Clone, Debug)]
+pub struct ConstantFeed(pub FeedSample);
+
+impl PointFeed for ConstantFeed {
+    fn sample(&self, _now: DateTime<Utc>) -> FeedSample {
+        self.0.clone()
+    }
+}
+
+impl<F> PointFeed for F
+where
+    F: Fn(DateTime<Utc>) -> FeedSample + Send + Sync,
+{
+    fn sample(&self, now: DateTime<Utc>) -> FeedSample {
+        self(now)
+    }
+}
+
+/// The level of the fallback slot in `activeLevel`.
+pub const FALLBACK_LEVEL: i32 = 17;
+
+/// Names of the input slots, level 1 first.
+pub const INPUTS: [&str; 16] = [
+    "in1", "in2", "in3", "in4", "in5", "in6", "in7", "in8", "in9", "in10", "in11", "in12", "in13",
+    "in14", "in15", "in16",
+];
+
+/// The input slot of a priority level 1 to 16.
+pub fn input_name(level: i32) -> Option<&'static str> {
+    usize::try_from(level)
+        .ok()?
+        .checked_sub(1)
+        .and_then(|index| INPUTS.get(index))
+        .copied()
+}
+
+/// The priority level of an input slot name.
+pub fn input_level(slot: &str) -> Option<i32> {
+    INPUTS
+        .iter()
+        .position(|name| *name == slot)
+        .map(|index| index as i32 + 1)
+}
+
+static LEVEL_FACETS: LazyLock<Vec<Arc<Facets>>> = LazyLock::new(|| {
+    let range = Arc::new(EnumRange::frozen("control:PriorityLevel"));
+    (0..=FALLBACK_LEVEL)
+        .map(|ordinal| {
+            let level = Value::DynamicEnum(DynamicEnum {
+                ordinal,
+                range: range.clone(),
+            });
+            Arc::new(Facets::new().with("activeLevel", level))
+        })
+        .collect()
+});
+
+/// Which of the levels 1 and 8 hold a person's command given by an action; a plain slot write there is no override.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Commanded(u8);
+
+impl Commanded {
+    fn bit(level: i32) -> u8 {
+        match level {
+            1 => 1,
+            8 => 2,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn contains(self, level: i32) -> bool {
+        self.0 & Self::bit(level) != 0
+    }
+
+    pub(super) fn set(&mut self, level: i32, commanded: bool) {
+        if commanded {
+            self.0 |= Self::bit(level);
+        } else {
+            self.0 &= !Self::bit(level);
+        }
+    }
+}
+
+/// Status bits together with the `activeLevel` facet.
+pub fn status_at_level(bits: u32, level: i32) -> Status {
+    let facets = usize::try_from(level)
+        .ok()
+        .and_then(|index| LEVEL_FACETS.get(index))
+        .cloned();
+    Status { bits, facets }
+}
+
+/// `out` of a writable: the lowest valid input, else the fallback, else the last value marked null.
+pub(super) fn arbitrate(component: &Component, kind: PointKind, now: DateTime<Utc>) -> Value {
+    let fed = component.feed.as_ref().map(|feed| feed.sample(now));
+    for (index, name) in INPUTS.iter().enumerate() {
+        let level = index as i32 + 1;
+        if let Some((value, status)) = component.stored(name).and_then(Value::as_status_value)
+            && status.is_valid()
+        {
+            let overridden = if component.commanded.contains(level) {
+                Status::OVERRIDDEN
+            } else {
+                0
+            };
+            let bits = status.bits | overridden | component.alarm_bits;
+            return Value::status_value(kind, value.clone(), status_at_level(bits, level));
+        }
+    }
+    if let Some(sample) = fed
+        && Status::from_bits(sample.status).is_valid()
+    {
+        let bits = sample.status | component.alarm_bits;
+        return Value::status_value(kind, sample.value, status_at_level(bits, 16));
+    }
+    if let Some((value, status)) = component
+        .stored("fallback")
+        .and_then(Value::as_status_value)
+        && status.is_valid()
+    {
+        let bits = status.bits | component.alarm_bits;
+        return Value::status_value(kind, value.clone(), status_at_level(bits, FALLBACK_LEVEL));
+    }
+    let last = component
+        .stored("out")
+        .and_then(Value::as_status_value)
+        .map(|(value, _)| value.clone());
+    let bits = Status::NULL | component.alarm_bits;
+    Value::status_value(
+        kind,
+        last.unwrap_or_else(|| kind.default_value()),
+        status_at_level(bits, FALLBACK_LEVEL),
+    )
+}
+
+/// `out` of a read-only fed component.
+pub(super) fn fed_value(
+    component: &Component,
+    kind: PointKind,
+    now: DateTime<Utc>,
+) -> Option<Value> {
+    let sample = component.feed.as_ref()?.sample(now);
+    Some(Value::status_value(
+        kind,
+        sample.value,
+        Status::from_bits(sample.status | component.alarm_bits),
+    ))
+}
+
+impl Station {
+    /// Connects a component with an `out` slot to its driver; on a writable the feed arrives at level 16, as from a link.
+    pub fn attach_feed(&mut self, handle: Handle, feed: Arc<dyn PointFeed>) {
+        if let Some(component) = self.component_mut(handle) {
+            component.feed = Some(feed);
+        }
+    }
+
+    /// Disconnects a component from its driver.
+    pub fn detach_feed(&mut self, handle: Handle) {
+        if let Some(component) = self.component_mut(handle) {
+            component.feed = None;
+        }
+    }
+
+    /// Marks a point as in alarm (`Status::ALARM`, `Status::UNACKED_ALARM`) on top of what its driver or inputs say.
+    pub fn set_alarm_bits(&mut self, handle: Handle, bits: u32) {
+        if let Some(component) = self.component_mut(handle) {
+            component.alarm_bits = bits & (Status::ALARM | Status::UNACKED_ALARM);
+        }
+        self.reevaluate(handle);
+    }
+
+    /// The present value and status of a point, e.g. of `out`; `None` if the component has no such slot.
+    pub fn out(&self, handle: Handle) -> Option<(Value, Status)> {
+        let value = self.value(handle, "out")?;
+        value
+            .as_status_value()
+            .map(|(value, status)| (value.clone(), status.clone()))
+    }
+}
