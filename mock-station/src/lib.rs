@@ -3,6 +3,7 @@
 //! - [`clock`]: the station's time.
 //! - [`model`]: component tree, type registry, points with priority arbitration, links, users and permissions.
 //! - [`site`]: the demo building, its physical simulation, histories, alarms and planted faults.
+//! - [`server`]: starts a station; what its servlets share.
 //! - [`switches`]: every disagreement between real stations.
 //! - [`web`]: login, sessions, the ord servlet, BQL and the CSV exporter.
 //! - [`boxs`]: the BOX servlet.
@@ -12,6 +13,7 @@ pub mod boxs;
 pub mod clock;
 pub mod model;
 pub mod obix;
+pub mod server;
 pub mod site;
 pub mod switches;
 pub mod web;

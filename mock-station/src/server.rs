@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{StationClock, SystemClock};
-use crate::model::SharedStation;
+use crate::model::{ModelError, SharedStation, sample};
 use crate::switches::{SharedSwitches, Switches};
 
 pub use context::{AuthenticatedUser, ServerContext};
@@ -41,10 +41,14 @@ pub struct MockStation {
 
 /// The station could not be started.
 #[derive(Debug, Error)]
-#[error("cannot listen on {address}: {source}; choose another address or port 0")]
-pub struct StartError {
-    address: SocketAddr,
-    source: std::io::Error,
+pub enum StartError {
+    #[error("cannot listen on {address}: {source}; choose another address or port 0")]
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("the sample station cannot be built: {0}")]
+    Sample(#[from] ModelError),
 }
 
 impl MockStation {
@@ -130,13 +134,13 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The component model to serve; default is the small sample station.
+    /// The component model to serve, with its clock; default is the small sample station.
     pub fn station(mut self, station: SharedStation) -> Self {
         self.station = Some(station);
         self
     }
 
-    /// The station clock; default is the system clock. Give the same one to the model.
+    /// The clock of the sample station; default is the system clock. A given station brings its own.
     pub fn clock(mut self, clock: Arc<dyn StationClock>) -> Self {
         self.clock = Some(clock);
         self
@@ -159,22 +163,22 @@ impl Builder {
     /// When the address cannot be bound.
     pub async fn start(self) -> Result<MockStation, StartError> {
         let bind = self.bind.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let failed = |source| StartError {
+        let failed = |source| StartError::Listen {
             address: bind,
             source,
         };
         let listener = TcpListener::bind(bind).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let clock = self.clock.unwrap_or_else(|| match &self.station {
-            Some(station) => station.clock(),
-            None => Arc::new(SystemClock::new()),
-        });
-        let station = self
-            .station
-            .unwrap_or_else(|| crate::model::sample::station(clock.clone()));
+        let station = match self.station {
+            Some(station) => station,
+            None => {
+                let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
+                SharedStation::new(sample::station(clock.now())?, clock)
+            }
+        };
         let context = ServerContext::new(
+            station.clock().clone(),
             station,
-            clock,
             SharedSwitches::new(self.switches.unwrap_or_default()),
         );
         let stop = CancellationToken::new();

@@ -37,8 +37,8 @@ pub struct ServerContext {
 
 impl ServerContext {
     pub fn new(
-        station: SharedStation,
         clock: Arc<dyn StationClock>,
+        station: SharedStation,
         switches: SharedSwitches,
     ) -> Self {
         Self {

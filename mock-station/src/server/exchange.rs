@@ -1,18 +1,31 @@
 //! Requests and responses as the servlets see them, free of the HTTP library's bodies.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use percent_encoding::percent_decode_str;
 
 /// A whole request, with target and query as they came over the wire (not percent-decoded).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PlainRequest {
     pub method: Method,
     pub raw_path: String,
     pub raw_query: Option<String>,
     pub headers: HeaderMap,
     pub body: Bytes,
+}
+
+/// Headers and body may hold credentials and are not shown.
+impl fmt::Debug for PlainRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("PlainRequest")
+            .field("method", &self.method)
+            .field("raw_path", &self.raw_path)
+            .finish_non_exhaustive()
+    }
 }
 
 impl PlainRequest {
@@ -81,11 +94,7 @@ impl PlainResponse {
     }
 
     /// A response with a body of the given media type.
-    pub fn content(
-        status: StatusCode,
-        media_type: &'static str,
-        body: impl Into<Bytes>,
-    ) -> Self {
+    pub fn content(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Self {
         let mut response = Self::new(status);
         response
             .headers

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, SET_COOKIE};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::accounts::{self, Refusal};
+use super::accounts;
 use super::session::OpenSession;
 use super::{cookies, header_auth};
 use crate::server::{LoginOutcome, LoginWay, PlainRequest, PlainResponse, ServerContext};
@@ -117,18 +117,6 @@ fn basic(
         return Err(refused());
     }
     Ok(basic_session(context, request, user))
-}
-
-impl From<Refusal> for LoginOutcome {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::UnknownUser => Self::UnknownUser,
-            Refusal::WrongScheme => Self::WrongScheme,
-            Refusal::BadProof => Self::BadProof,
-            Refusal::Locked => Self::Locked,
-            Refusal::Disabled => Self::Disabled,
-        }
-    }
 }
 
 /// The caller's own session when its cookie came back, else a new one.

@@ -1,8 +1,8 @@
 //! Cookies of the web tier (Station web specification §2.5).
 
 use http::HeaderMap;
-use http::header::{COOKIE, SET_COOKIE};
 use http::HeaderValue;
+use http::header::{COOKIE, SET_COOKIE};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::random;
@@ -13,7 +13,9 @@ pub(crate) const USER_ID: &str = "niagara_userid";
 pub(crate) const FAILURE_CAUSE: &str = "niagara_failure_cause";
 
 /// Names that a client echoing a whole `Set-Cookie` text sends as if they were cookies.
-const ATTRIBUTES: [&str; 6] = ["path", "domain", "expires", "max-age", "samesite", "version"];
+const ATTRIBUTES: [&str; 6] = [
+    "path", "domain", "expires", "max-age", "samesite", "version",
+];
 
 /// All values of a cookie, over all `Cookie` headers, in the order sent.
 pub(crate) fn values<'a>(headers: &'a HeaderMap, name: &str) -> Vec<&'a str> {
@@ -74,7 +76,10 @@ mod tests {
     #[test]
     fn every_session_id_of_every_header_is_found() {
         let mut headers = HeaderMap::new();
-        headers.append(COOKIE, HeaderValue::from_static("JSESSIONID=a; Path=/; x=1"));
+        headers.append(
+            COOKIE,
+            HeaderValue::from_static("JSESSIONID=a; Path=/; x=1"),
+        );
         headers.append(COOKIE, HeaderValue::from_static("JSESSIONID=b"));
         assert_eq!(values(&headers, SESSION), ["a", "b"]);
         assert!(values(&headers, "Path").is_empty());
@@ -96,7 +101,10 @@ mod tests {
     fn the_remembered_user_is_percent_encoded() {
         assert!(user_id("günther").starts_with("niagara_userid=g%C3%BCnther;"));
         let mut headers = HeaderMap::new();
-        headers.append(COOKIE, HeaderValue::from_static("niagara_userid=g%C3%BCnther"));
+        headers.append(
+            COOKIE,
+            HeaderValue::from_static("niagara_userid=g%C3%BCnther"),
+        );
         assert_eq!(remembered_user(&headers).as_deref(), Some("günther"));
     }
 }

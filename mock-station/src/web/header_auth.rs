@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use base64::Engine;
 use base64::alphabet;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::accounts;
@@ -136,9 +136,12 @@ fn scram(
         .unwrap_or_default();
     let message = parameters.get("data").and_then(|text| decode(text));
     match (handshakes.take(&token), message) {
-        (Some(Step::Greeted), Some(client_first)) => {
-            Err(client_first_step(context, &handshakes, token, &client_first))
-        }
+        (Some(Step::Greeted), Some(client_first)) => Err(client_first_step(
+            context,
+            &handshakes,
+            token,
+            &client_first,
+        )),
         (Some(Step::Challenged(exchange)), Some(client_final)) => {
             client_final_step(context, &exchange, &client_final)
         }
@@ -183,9 +186,8 @@ fn client_final_step(
     exchange: &Exchange,
     client_final: &str,
 ) -> Result<Caller, PlainResponse> {
-    let server_final =
-        accounts::finish(context, exchange, client_final, LoginWay::HeaderScram)
-            .map_err(|_| refused())?;
+    let server_final = accounts::finish(context, exchange, client_final, LoginWay::HeaderScram)
+        .map_err(|_| refused())?;
     let session = accounts::open_session(context, exchange.user());
     let info = format!(
         "authToken={}, hash=SHA-256, data={}",

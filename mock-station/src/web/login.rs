@@ -44,14 +44,10 @@ fn open_session(context: &ServerContext, request: &PlainRequest) -> Option<OpenS
     )
 }
 
-fn eula_stands_open(context: &ServerContext, session: &OpenSession) -> bool {
-    context.switches.get().login.eula_pending && !session.eula_accepted
-}
-
 /// `GET /login`: home for a logged-in user, else the step that is due.
 fn login_page(context: &ServerContext, request: &PlainRequest) -> PlainResponse {
     if let Some(session) = open_session(context, request) {
-        let target = if eula_stands_open(context, &session) {
+        let target = if accounts::eula_pending(context, &session) {
             "/prelogin"
         } else {
             HOME
@@ -71,7 +67,7 @@ fn login_page(context: &ServerContext, request: &PlainRequest) -> PlainResponse 
 /// `GET /prelogin`: the user-name step, or the agreement that stands open.
 fn prelogin_page(context: &ServerContext, request: &PlainRequest) -> PlainResponse {
     if let Some(session) = open_session(context, request)
-        && eula_stands_open(context, &session)
+        && accounts::eula_pending(context, &session)
     {
         return pages::eula();
     }
@@ -250,7 +246,7 @@ fn last_step(context: &ServerContext, request: &PlainRequest, accept_eula: bool)
     match open_session(context, request) {
         Some(session) => {
             if accept_eula {
-                context.sessions.accept_eula(&session.id);
+                accounts::accept_eula(context, &session.id, &session.user);
             }
             PlainResponse::redirect(StatusCode::FOUND, HOME)
         }
@@ -263,12 +259,7 @@ fn last_step(context: &ServerContext, request: &PlainRequest, accept_eula: bool)
     }
 }
 
-fn complete(
-    context: &ServerContext,
-    id: &str,
-    user: &str,
-    accept_eula: bool,
-) -> PlainResponse {
+fn complete(context: &ServerContext, id: &str, user: &str, accept_eula: bool) -> PlainResponse {
     if !accounts::concurrent_sessions(context, user) {
         context.sessions.end_sessions_of(user);
     }
@@ -277,14 +268,12 @@ fn complete(
         .sessions
         .set_stage(id, Stage::User(user.to_owned()), now);
     if accept_eula {
-        context.sessions.accept_eula(id);
+        accounts::accept_eula(context, id, user);
     }
     let login = context.switches.get().login.clone();
-    let target = if login.eula_pending && !accept_eula {
-        "/prelogin"
-    } else {
-        HOME
-    };
+    let opened = context.sessions.authenticated([id], now, &login);
+    let pending = opened.is_some_and(|session| accounts::eula_pending(context, &session));
+    let target = if pending { "/prelogin" } else { HOME };
     let mut response = PlainResponse::redirect(StatusCode::FOUND, target);
     let renewed = (login.session_renewal == SessionRenewal::AfterStep4)
         .then(|| context.sessions.renew(id))

@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::alphabet;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use ring::{digest, hmac};
 use thiserror::Error;
 
@@ -38,7 +38,9 @@ impl std::fmt::Debug for Verifier {
 pub(crate) enum ScramError {
     #[error("client-first has no GS2 header `n,,` or `y,,`")]
     Gs2Header,
-    #[error("client-first demands an authorization identity or an extension, which is not supported")]
+    #[error(
+        "client-first demands an authorization identity or an extension, which is not supported"
+    )]
     Unsupported,
     #[error("the message lacks the attribute `{0}=`")]
     Missing(char),

@@ -102,11 +102,20 @@ impl SessionStore {
         user: &str,
         concurrent_allowed: bool,
         now: DateTime<Utc>,
-    ) -> String {
+    ) -> OpenSession {
         if !concurrent_allowed {
             self.end_sessions_of(user);
         }
-        self.open(Stage::User(user.to_owned()), now)
+        let id = self.open(Stage::User(user.to_owned()), now);
+        let sessions = self.lock();
+        let session = sessions.by_id.get(&id);
+        OpenSession {
+            user: user.to_owned(),
+            csrf_token: session.map_or_else(String::new, |opened| opened.csrf_token.clone()),
+            number: session.map_or(0, |opened| opened.number),
+            eula_accepted: false,
+            id,
+        }
     }
 
     /// The first of some ids that belongs to an authenticated, unexpired session; its idle time starts anew.
@@ -264,13 +273,25 @@ mod tests {
     fn a_session_expires_after_the_idle_limit_and_activity_prolongs_it() {
         let store = SessionStore::default();
         let switches = LoginSwitches::default();
-        let id = store.open_for_user("bridge", true, start());
+        let id = store.open_for_user("bridge", true, start()).id;
         let later = start() + TimeDelta::seconds(800);
-        assert!(store.authenticated([id.as_str()], later, &switches).is_some());
+        assert!(
+            store
+                .authenticated([id.as_str()], later, &switches)
+                .is_some()
+        );
         let again = start() + TimeDelta::seconds(1_600);
-        assert!(store.authenticated([id.as_str()], again, &switches).is_some());
+        assert!(
+            store
+                .authenticated([id.as_str()], again, &switches)
+                .is_some()
+        );
         let late = again + TimeDelta::seconds(901);
-        assert!(store.authenticated([id.as_str()], late, &switches).is_none());
+        assert!(
+            store
+                .authenticated([id.as_str()], late, &switches)
+                .is_none()
+        );
         assert_eq!(store.authenticated_count(late, &switches), 0);
     }
 
@@ -278,8 +299,8 @@ mod tests {
     fn a_single_session_account_loses_its_older_session() {
         let store = SessionStore::default();
         let switches = LoginSwitches::default();
-        let first = store.open_for_user("bridge", false, start());
-        let second = store.open_for_user("bridge", false, start());
+        let first = store.open_for_user("bridge", false, start()).id;
+        let second = store.open_for_user("bridge", false, start()).id;
         assert!(!store.is_open(&first, start(), &switches));
         assert!(store.is_open(&second, start(), &switches));
     }
@@ -291,18 +312,26 @@ mod tests {
             session_absolute: Some(std::time::Duration::from_secs(1_000)),
             ..LoginSwitches::default()
         };
-        let id = store.open_for_user("bridge", true, start());
+        let id = store.open_for_user("bridge", true, start()).id;
         let busy = start() + TimeDelta::seconds(600);
-        assert!(store.authenticated([id.as_str()], busy, &switches).is_some());
+        assert!(
+            store
+                .authenticated([id.as_str()], busy, &switches)
+                .is_some()
+        );
         let over = start() + TimeDelta::seconds(1_001);
-        assert!(store.authenticated([id.as_str()], over, &switches).is_none());
+        assert!(
+            store
+                .authenticated([id.as_str()], over, &switches)
+                .is_none()
+        );
     }
 
     #[test]
     fn a_renewed_id_replaces_the_old_one() {
         let store = SessionStore::default();
         let switches = LoginSwitches::default();
-        let id = store.open_for_user("bridge", true, start());
+        let id = store.open_for_user("bridge", true, start()).id;
         let renewed = store.renew(&id).expect("the session is known");
         assert!(!store.is_open(&id, start(), &switches));
         assert!(store.is_open(&renewed, start(), &switches));

@@ -215,7 +215,9 @@ impl Parser {
     fn history_id(&mut self) -> Result<String, ParseError> {
         let mut id = String::new();
         while self.take_symbol("/") {
-            let part = self.take_word().ok_or_else(|| self.expected("a history name"))?;
+            let part = self
+                .take_word()
+                .ok_or_else(|| self.expected("a history name"))?;
             id.push('/');
             id.push_str(&part);
         }
@@ -365,7 +367,9 @@ impl Parser {
             });
         }
         if self.take_symbol(".") {
-            let tag = self.take_word().ok_or_else(|| self.expected("an enum tag"))?;
+            let tag = self
+                .take_word()
+                .ok_or_else(|| self.expected("an enum tag"))?;
             return Ok(Literal::Enum { type_spec, tag });
         }
         Ok(Literal::Type(type_spec))
@@ -398,7 +402,9 @@ impl Parser {
     fn path(&mut self) -> Result<Vec<Step>, ParseError> {
         let mut steps = Vec::new();
         loop {
-            let name = self.take_word().ok_or_else(|| self.expected("a slot name"))?;
+            let name = self
+                .take_word()
+                .ok_or_else(|| self.expected("a slot name"))?;
             let arguments = if self.take_symbol("(") {
                 Some(self.arguments()?)
             } else {

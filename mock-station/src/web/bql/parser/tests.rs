@@ -38,12 +38,18 @@ fn every_clause_is_read() {
 #[test]
 fn precedence_follows_the_table() {
     let same = |left: &str, right: &str| assert_eq!(filter(left), filter(right), "{left}");
-    same("a = 1 or b = 2 and c = 3", "(a = 1) or ((b = 2) and (c = 3))");
+    same(
+        "a = 1 or b = 2 and c = 3",
+        "(a = 1) or ((b = 2) and (c = 3))",
+    );
     same("a + b * c > d - e - f", "(a + (b * c)) > ((d - e) - f)");
     same("not a and b", "(not a) and b");
     same("!a = b", "(not a) = b");
     same("-a + b", "(-(a)) + b");
-    same("name like 'x' and t in bqltime.today", "(name like 'x') and (t in bqltime.today)");
+    same(
+        "name like 'x' and t in bqltime.today",
+        "(name like 'x') and (t in bqltime.today)",
+    );
 }
 
 #[test]
@@ -76,7 +82,10 @@ fn projection_forms_are_told_apart() {
     let Projection::Columns(items) = projection("select COUNT(*), avg(out.value) from *") else {
         panic!("columns expected");
     };
-    assert_eq!(items[0].expression, Expression::Aggregate(Aggregate::Count, None));
+    assert_eq!(
+        items[0].expression,
+        Expression::Aggregate(Aggregate::Count, None)
+    );
     assert!(items[1].expression.has_aggregate());
 }
 
@@ -108,7 +117,11 @@ fn a_clause_out_of_order_is_refused_with_its_place() {
 
 #[test]
 fn deep_nesting_is_refused_and_does_not_exhaust_the_stack() {
-    let deep = format!("select {}a{} from *", "(".repeat(10_000), ")".repeat(10_000));
+    let deep = format!(
+        "select {}a{} from *",
+        "(".repeat(10_000),
+        ")".repeat(10_000)
+    );
     assert_eq!(parse(&deep), Err(ParseError::TooDeep));
     let negations = format!("select {}a from *", "!".repeat(10_000));
     assert_eq!(parse(&negations), Err(ParseError::TooDeep));
@@ -176,8 +189,11 @@ fn expression() -> impl Strategy<Value = Expression> {
         ]);
         prop_oneof![
             inner.clone().prop_map(|e| Expression::Not(Box::new(e))),
-            (operator, inner.clone(), inner.clone())
-                .prop_map(|(op, a, b)| Expression::Binary(op, Box::new(a), Box::new(b))),
+            (operator, inner.clone(), inner.clone()).prop_map(|(op, a, b)| Expression::Binary(
+                op,
+                Box::new(a),
+                Box::new(b)
+            )),
             inner
                 .prop_filter("nested", |e| !e.has_aggregate())
                 .prop_map(|e| Expression::Aggregate(Aggregate::Sum, Some(Box::new(e)))),
@@ -207,18 +223,20 @@ fn select() -> impl Strategy<Value = Select> {
         order,
         any::<bool>(),
     )
-        .prop_map(|(top, distinct, items, filter, having, order, stop)| Select {
-            top,
-            distinct,
-            projection: Projection::Columns(items),
-            extent: Some(Extent {
-                target: ExtentTarget::Type("control:ControlPoint".into()),
-                stop,
-            }),
-            filter,
-            having,
-            order,
-        })
+        .prop_map(
+            |(top, distinct, items, filter, having, order, stop)| Select {
+                top,
+                distinct,
+                projection: Projection::Columns(items),
+                extent: Some(Extent {
+                    target: ExtentTarget::Type("control:ControlPoint".into()),
+                    stop,
+                }),
+                filter,
+                having,
+                order,
+            },
+        )
 }
 
 proptest! {
