@@ -1,1 +1,24 @@
-//! boxp.
+//! BOX, the JSON protocol of the station's own browser pages: everything about single components.
+//!
+//! - [`frame`], [`node`]: the codec.
+//! - [`types`]: type ancestry and contracts.
+//! - [`client`]: frames over the web session, `ord/resolve`, user properties; [`registry`], [`table`],
+//!   [`tree`] and [`point`] build on it.
+//! - [`session`]: the server session with its load–poll handshake.
+//!
+//! Named `boxp` because `box` is a word of the language.
+
+pub mod client;
+pub mod frame;
+pub mod node;
+pub mod point;
+pub mod registry;
+pub mod session;
+pub mod table;
+pub mod tree;
+pub mod types;
+
+pub use client::BoxClient;
+pub use node::{Node, SlotKind};
+pub use point::PointView;
+pub use types::{Ancestry, Contract, TypeCache};
