@@ -158,7 +158,7 @@ impl BoxClient {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
         let body = frame::encode(sequence, requests);
         let request = WebRequest::read(scope).media("application/json", Some("application/json"));
-        let answer = self.web.post(ENDPOINT, request, body.into()).await?;
+        let answer = self.web.post(ENDPOINT, body, &request).await?;
         match (answer.status, frame::decode(&answer.body, sequence, requests.len())) {
             (200, Ok(replies)) => Ok(replies),
             (status, outcome) => Err(self.no_frame(status, &answer.content_type, outcome.err())),
@@ -167,7 +167,7 @@ impl BoxClient {
 
     /// What an answer means that is not a frame with status 200 (Station web specification §4.1).
     fn no_frame(&self, status: u16, content_type: &str, error: Option<FrameError>) -> StationError {
-        let station = self.web.station().to_owned();
+        let station = self.web.station();
         let found = match error {
             Some(error) => format!("HTTP {status} {content_type}: {error}"),
             None => format!("HTTP {status} {content_type}"),
@@ -195,7 +195,7 @@ impl BoxClient {
 
     /// A refusal of a whole interface.
     pub(super) fn interface_refused(&self, needs: &'static str, refusal: Refusal) -> StationError {
-        let station = self.web.station().to_owned();
+        let station = self.web.station();
         self.refused(needs, refusal, |_, detail| StationError::InterfaceMissing { station, needs, detail })
     }
 
@@ -212,7 +212,7 @@ impl BoxClient {
                 StationError::PermissionDenied { user: self.web.user().to_owned(), target, detail: refusal.text }
             }
             RefusalClass::SessionLimit => StationError::InterfaceMissing {
-                station: self.web.station().to_owned(),
+                station: self.web.station(),
                 needs: "a free BOX server session",
                 detail: format!("{}; close other browser sessions or raise the station's limit", refusal.text),
             },

@@ -1,9 +1,25 @@
-//! oBIX client, read side.
+//! oBIX, read side: values, batch, the component tree and histories as a Niagara station serves them.
+//!
+//! - [`decode`], [`encode`], [`object`]: documents ↔ objects; [`href`]: references between them.
+//! - [`display`], [`diagnose`]: what texts and errors of the station mean.
+//! - [`client`]: documents over the web session, lobby, about.
+//! - [`point`], [`batch`], [`folder`], [`history`]: what callers ask; [`record`] and [`paging`] serve histories.
 
+pub mod batch;
+pub mod client;
 pub mod decode;
+pub mod diagnose;
 pub mod display;
 pub mod encode;
+pub mod folder;
+pub mod history;
 pub mod href;
 pub mod object;
 pub mod paging;
+pub mod point;
 pub mod record;
+
+pub use client::ObixClient;
+pub use href::ObixPath;
+pub use object::{Object, Scalar};
+pub use point::ValueReading;
