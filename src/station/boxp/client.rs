@@ -87,8 +87,14 @@ impl BoxClient {
         scope: &CallScope,
         ords: &[Ord],
     ) -> Result<Vec<Result<Node, StationError>>, StationError> {
-        let size = if self.one_per_frame.load(Ordering::Relaxed) { 1 } else { RESOLVES_PER_FRAME };
-        let mut frames = stream::iter(ords.chunks(size)).map(|chunk| self.resolve_frame(scope, chunk)).buffered(FRAMES_IN_FLIGHT);
+        let size = if self.one_per_frame.load(Ordering::Relaxed) {
+            1
+        } else {
+            RESOLVES_PER_FRAME
+        };
+        let mut frames = stream::iter(ords.chunks(size))
+            .map(|chunk| self.resolve_frame(scope, chunk))
+            .buffered(FRAMES_IN_FLIGHT);
         let mut nodes = Vec::with_capacity(ords.len());
         while let Some(answers) = frames.next().await {
             nodes.extend(answers?);
@@ -101,7 +107,9 @@ impl BoxClient {
         scope: &CallScope,
         ords: &[Ord],
     ) -> Result<Vec<Result<Node, StationError>>, StationError> {
-        let replies = self.exchange(scope, &ords.iter().map(resolve_request).collect::<Vec<_>>()).await?;
+        let replies = self
+            .exchange(scope, &ords.iter().map(resolve_request).collect::<Vec<_>>())
+            .await?;
         let mut nodes = Vec::with_capacity(ords.len());
         for (ord, reply) in ords.iter().zip(replies) {
             let reply = match reply {
@@ -120,16 +128,30 @@ impl BoxClient {
         let target = ord.absolute();
         let body = reply.map_err(|refusal| self.not_found(&target, refusal))?;
         match body.get("o") {
-            Some(node @ Json::Object(_)) => Node::decode(node).map_err(|error| node_error(&target, &error)),
-            _ => Err(protocol(&target, "a component in \"o\" of the BOX reply", "none")),
+            Some(node @ Json::Object(_)) => {
+                Node::decode(node).map_err(|error| node_error(&target, &error))
+            }
+            _ => Err(protocol(
+                &target,
+                "a component in \"o\" of the BOX reply",
+                "none",
+            )),
         }
     }
 
     /// The properties of the logged-in user.
     pub async fn user_properties(&self, scope: &CallScope) -> Result<UserProperties, StationError> {
         let request = Request::new("sys", "props", json!({}));
-        let body = self.call(scope, request).await?.map_err(|refusal| self.interface_refused("BOX user properties", refusal))?;
-        let text = |key: &str| body.get(key).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        let body = self
+            .call(scope, request)
+            .await?
+            .map_err(|refusal| self.interface_refused("BOX user properties", refusal))?;
+        let text = |key: &str| {
+            body.get(key)
+                .and_then(Json::as_str)
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned)
+        };
         Ok(UserProperties {
             user_name: text("userName"),
             language: text("lang"),
@@ -139,7 +161,11 @@ impl BoxClient {
     }
 
     /// Sends one request in a frame of its own.
-    pub(super) async fn call(&self, scope: &CallScope, request: Request) -> Result<Reply, StationError> {
+    pub(super) async fn call(
+        &self,
+        scope: &CallScope,
+        request: Request,
+    ) -> Result<Reply, StationError> {
         let what = format!("BOX {}/{}", request.channel, request.key);
         let replies = self.exchange(scope, std::slice::from_ref(&request)).await?;
         replies
@@ -159,7 +185,10 @@ impl BoxClient {
         let body = frame::encode(sequence, requests);
         let request = WebRequest::read(scope).media("application/json", Some("application/json"));
         let answer = self.web.post(ENDPOINT, body, &request).await?;
-        match (answer.status, frame::decode(&answer.body, sequence, requests.len())) {
+        match (
+            answer.status,
+            frame::decode(&answer.body, sequence, requests.len()),
+        ) {
             (200, Ok(replies)) => Ok(replies),
             (status, outcome) => Err(self.no_frame(status, &answer.content_type, outcome.err())),
         }
@@ -181,22 +210,35 @@ impl BoxClient {
             404 | 405 => StationError::InterfaceMissing {
                 station,
                 needs: "BOX",
-                detail: format!("HTTP {status}; the box module may be missing or its service disabled"),
+                detail: format!(
+                    "HTTP {status}; the box module may be missing or its service disabled"
+                ),
             },
-            500.. => StationError::Server { target: ENDPOINT.into(), status, detail: found },
+            500.. => StationError::Server {
+                target: ENDPOINT.into(),
+                status,
+                detail: found,
+            },
             _ => protocol(ENDPOINT, "a BOX frame", &found),
         }
     }
 
     /// A refusal of something that the caller named: permission, else not found.
     pub(super) fn not_found(&self, target: &str, refusal: Refusal) -> StationError {
-        self.refused(target, refusal, |target, detail| StationError::NotFound { target, detail })
+        self.refused(target, refusal, |target, detail| StationError::NotFound {
+            target,
+            detail,
+        })
     }
 
     /// A refusal of a whole interface.
     pub(super) fn interface_refused(&self, needs: &'static str, refusal: Refusal) -> StationError {
         let station = self.web.station();
-        self.refused(needs, refusal, |_, detail| StationError::InterfaceMissing { station, needs, detail })
+        self.refused(needs, refusal, |_, detail| StationError::InterfaceMissing {
+            station,
+            needs,
+            detail,
+        })
     }
 
     /// Permission and the station's own trouble are told by the text and type; `other` names the rest.
@@ -208,15 +250,24 @@ impl BoxClient {
     ) -> StationError {
         let target = target.to_owned();
         match refusal.class() {
-            RefusalClass::PermissionDenied => {
-                StationError::PermissionDenied { user: self.web.user().to_owned(), target, detail: refusal.text }
-            }
+            RefusalClass::PermissionDenied => StationError::PermissionDenied {
+                user: self.web.user().to_owned(),
+                target,
+                detail: refusal.text,
+            },
             RefusalClass::SessionLimit => StationError::InterfaceMissing {
                 station: self.web.station(),
                 needs: "a free BOX server session",
-                detail: format!("{}; close other browser sessions or raise the station's limit", refusal.text),
+                detail: format!(
+                    "{}; close other browser sessions or raise the station's limit",
+                    refusal.text
+                ),
             },
-            RefusalClass::NotOperational => StationError::Server { target, status: 200, detail: refusal.text },
+            RefusalClass::NotOperational => StationError::Server {
+                target,
+                status: 200,
+                detail: refusal.text,
+            },
             RefusalClass::Other => other(target, refusal.text),
         }
     }
@@ -238,7 +289,9 @@ impl Refusal {
     pub fn class(&self) -> RefusalClass {
         match self.error_type.as_deref() {
             Some("BoxSessionLimitError") => return RefusalClass::SessionLimit,
-            Some("BoxFatalFaultError" | "BoxNonOperationalError") => return RefusalClass::NotOperational,
+            Some("BoxFatalFaultError" | "BoxNonOperationalError") => {
+                return RefusalClass::NotOperational;
+            }
             _ => {}
         }
         let text = self.text.to_lowercase();
@@ -247,7 +300,11 @@ impl Refusal {
         }
         // The generic form of stations that hide details tells nothing, whatever words it uses.
         let is_generic = text.contains("administrator");
-        if !is_generic && ["permission", "denied", "not allowed"].iter().any(|word| text.contains(word)) {
+        if !is_generic
+            && ["permission", "denied", "not allowed"]
+                .iter()
+                .any(|word| text.contains(word))
+        {
             RefusalClass::PermissionDenied
         } else {
             RefusalClass::Other
@@ -260,11 +317,19 @@ fn resolve_request(ord: &Ord) -> Request {
 }
 
 pub(super) fn resolve_table_request(ord: &str, limit: usize) -> Request {
-    Request::new("ord", "resolve", json!({"o": ord, "bo": BASE, "c": {"of": 0, "lm": limit}}))
+    Request::new(
+        "ord",
+        "resolve",
+        json!({"o": ord, "bo": BASE, "c": {"of": 0, "lm": limit}}),
+    )
 }
 
 pub(super) fn protocol(target: &str, expected: &'static str, found: &str) -> StationError {
-    StationError::Protocol { target: target.to_owned(), expected, found: found.to_owned() }
+    StationError::Protocol {
+        target: target.to_owned(),
+        expected,
+        found: found.to_owned(),
+    }
 }
 
 pub(super) fn node_error(target: &str, error: &NodeError) -> StationError {
@@ -278,13 +343,33 @@ mod tests {
     #[test]
     fn refusals_are_classed_by_type_and_words() {
         let class = |text: &str, error_type: Option<&str>| {
-            Refusal { text: text.into(), error_type: error_type.map(str::to_owned), connection_lost: false }.class()
+            Refusal {
+                text: text.into(),
+                error_type: error_type.map(str::to_owned),
+                connection_lost: false,
+            }
+            .class()
         };
-        assert_eq!(class("Missing OPERATOR_READ Permission", None), RefusalClass::PermissionDenied);
+        assert_eq!(
+            class("Missing OPERATOR_READ Permission", None),
+            RefusalClass::PermissionDenied
+        );
         assert_eq!(class("Access DENIED", None), RefusalClass::PermissionDenied);
         assert_eq!(class("Unresolved: slot:/x", None), RefusalClass::Other);
-        assert_eq!(class("An error occurred; ask the administrator for permission details", None), RefusalClass::Other);
-        assert_eq!(class("too many", Some("BoxSessionLimitError")), RefusalClass::SessionLimit);
-        assert_eq!(class("starting", Some("BoxNonOperationalError")), RefusalClass::NotOperational);
+        assert_eq!(
+            class(
+                "An error occurred; ask the administrator for permission details",
+                None
+            ),
+            RefusalClass::Other
+        );
+        assert_eq!(
+            class("too many", Some("BoxSessionLimitError")),
+            RefusalClass::SessionLimit
+        );
+        assert_eq!(
+            class("starting", Some("BoxNonOperationalError")),
+            RefusalClass::NotOperational
+        );
     }
 }

@@ -108,7 +108,9 @@ impl Node {
 
     /// The child of this slot name.
     pub fn child(&self, name: &str) -> Option<&Node> {
-        self.children.iter().find(|child| child.name.as_deref() == Some(name))
+        self.children
+            .iter()
+            .find(|child| child.name.as_deref() == Some(name))
     }
 
     /// Slot name, empty for the root of an answer.
@@ -143,7 +145,9 @@ impl Node {
 
     /// Actions in slot order.
     pub fn actions(&self) -> impl Iterator<Item = &Node> {
-        self.children.iter().filter(|child| child.kind == SlotKind::Action)
+        self.children
+            .iter()
+            .filter(|child| child.kind == SlotKind::Action)
     }
 
     /// Whether a flag letter is set, such as `r` for readonly (Station web specification §5.4).
@@ -153,24 +157,45 @@ impl Node {
 }
 
 fn read(json: &Json, parent: &str, depth: usize) -> Result<Node, NodeError> {
-    let wrong = |reason| NodeError { place: if parent.is_empty() { "at the root".into() } else { parent.into() }, reason };
+    let wrong = |reason| NodeError {
+        place: if parent.is_empty() {
+            "at the root".into()
+        } else {
+            parent.into()
+        },
+        reason,
+    };
     if depth > MAX_DEPTH {
         return Err(wrong("nests deeper than 60 levels"));
     }
-    let fields = json.as_object().ok_or_else(|| wrong("is not a JSON object"))?;
+    let fields = json
+        .as_object()
+        .ok_or_else(|| wrong("is not a JSON object"))?;
     let name = text(fields, "n");
     let place = format!("{parent}/{}", name.as_deref().unwrap_or_default());
     let type_spec = text(fields, "t");
-    let kind = match fields.get("nm").or_else(|| fields.get("st")).and_then(Json::as_str) {
+    let kind = match fields
+        .get("nm")
+        .or_else(|| fields.get("st"))
+        .and_then(Json::as_str)
+    {
         Some("a") => SlotKind::Action,
         Some("t") => SlotKind::Topic,
-        _ if type_spec.as_deref().is_some_and(|name| name.ends_with("Action")) => SlotKind::Action,
+        _ if type_spec
+            .as_deref()
+            .is_some_and(|name| name.ends_with("Action")) =>
+        {
+            SlotKind::Action
+        }
         _ => SlotKind::Property,
     };
     let (children, is_loaded) = match fields.get("s") {
         None | Some(Json::Null) => (Vec::new(), false),
         Some(Json::Array(items)) => {
-            let children: Result<Vec<_>, _> = items.iter().map(|item| read(item, &place, depth + 1)).collect();
+            let children: Result<Vec<_>, _> = items
+                .iter()
+                .map(|item| read(item, &place, depth + 1))
+                .collect();
             (children?, true)
         }
         Some(_) => return Err(wrong("has slots \"s\" that are not a list")),
@@ -180,7 +205,11 @@ fn read(json: &Json, parent: &str, depth: usize) -> Result<Node, NodeError> {
         Some(json) => Some(read(json, &place, depth + 1)?),
     };
     let action = (kind == SlotKind::Action).then(|| {
-        Box::new(ActionTypes { parameter: text(fields, "apt"), parameter_default, returns: text(fields, "art") })
+        Box::new(ActionTypes {
+            parameter: text(fields, "apt"),
+            parameter_default,
+            returns: text(fields, "art"),
+        })
     });
     Ok(Node {
         kind,
@@ -195,8 +224,15 @@ fn read(json: &Json, parent: &str, depth: usize) -> Result<Node, NodeError> {
         is_loaded,
         handle: text(fields, "h").filter(|handle| !handle.is_empty()),
         is_stub: fields.get("stub").and_then(Json::as_bool).unwrap_or(false),
-        permissions: fields.get("l").and_then(Json::as_object).and_then(|login| text(login, "p")),
-        knobs: fields.get("nk").and_then(Json::as_array).map(|knobs| read_knobs(knobs)).unwrap_or_default(),
+        permissions: fields
+            .get("l")
+            .and_then(Json::as_object)
+            .and_then(|login| text(login, "p")),
+        knobs: fields
+            .get("nk")
+            .and_then(Json::as_array)
+            .map(|knobs| read_knobs(knobs))
+            .unwrap_or_default(),
         action,
         topic_event: text(fields, "tet"),
     })
@@ -249,22 +285,48 @@ pub(super) mod tests {
     #[test]
     fn a_loaded_point_is_read_with_values_actions_and_children() {
         let node = Node::decode(&numeric_writable()).expect("the specification's example");
-        assert_eq!((node.handle.as_deref(), node.permissions.as_deref()), (Some("2f1"), Some("irwR")));
+        assert_eq!(
+            (node.handle.as_deref(), node.permissions.as_deref()),
+            (Some("2f1"), Some("irwR"))
+        );
         let out = node.child("out").expect("present");
         assert!(out.has_flag('r') && !out.has_flag('h'));
-        assert_eq!(out.child("value").and_then(|value| value.value.as_deref()), Some("21.5"));
-        let in10 = node.child("in10").and_then(|level| level.child("value")).expect("present");
-        assert_eq!(in10.value.as_deref(), Some("21.5"), "bare numbers are accepted");
-        assert_eq!(node.actions().map(Node::slot_name).collect::<Vec<_>>(), ["override", "set"]);
-        assert_eq!(node.components().map(Node::slot_name).collect::<Vec<_>>(), ["ext", "stub"]);
-        assert_eq!(node.properties().map(Node::slot_name).collect::<Vec<_>>(), ["facets", "out", "in10"]);
-        assert_eq!(node.child("changed").expect("present").kind, SlotKind::Topic);
+        assert_eq!(
+            out.child("value").and_then(|value| value.value.as_deref()),
+            Some("21.5")
+        );
+        let in10 = node
+            .child("in10")
+            .and_then(|level| level.child("value"))
+            .expect("present");
+        assert_eq!(
+            in10.value.as_deref(),
+            Some("21.5"),
+            "bare numbers are accepted"
+        );
+        assert_eq!(
+            node.actions().map(Node::slot_name).collect::<Vec<_>>(),
+            ["override", "set"]
+        );
+        assert_eq!(
+            node.components().map(Node::slot_name).collect::<Vec<_>>(),
+            ["ext", "stub"]
+        );
+        assert_eq!(
+            node.properties().map(Node::slot_name).collect::<Vec<_>>(),
+            ["facets", "out", "in10"]
+        );
+        assert_eq!(
+            node.child("changed").expect("present").kind,
+            SlotKind::Topic
+        );
         assert!(node.is_loaded && !node.child("stub").expect("present").is_loaded);
     }
 
     #[test]
     fn a_broken_node_is_named_by_its_place() {
-        let error = Node::decode(&json!({"s":[{"n":"a","s":[{"n":"b","s":5}]}]})).expect_err("broken");
+        let error =
+            Node::decode(&json!({"s":[{"n":"a","s":[{"n":"b","s":5}]}]})).expect_err("broken");
         assert!(error.to_string().contains("/a"), "{error}");
         assert!(Node::decode(&json!("text")).is_err());
         let mut deep = json!({});
@@ -282,11 +344,24 @@ pub(super) mod tests {
             "[a-z:]{0,6}".prop_map(Json::from),
         ];
         leaf.prop_recursive(5, 40, 5, |inner| {
-            let key = prop_oneof![Just("s"), Just("n"), Just("t"), Just("v"), Just("l"), Just("nk"), Just("apd"), Just("nm")];
+            let key = prop_oneof![
+                Just("s"),
+                Just("n"),
+                Just("t"),
+                Just("v"),
+                Just("l"),
+                Just("nk"),
+                Just("apd"),
+                Just("nm")
+            ];
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..4).prop_map(Json::from),
-                proptest::collection::vec((key, inner), 0..5)
-                    .prop_map(|pairs| Json::Object(pairs.into_iter().map(|(key, json)| (key.to_owned(), json)).collect())),
+                proptest::collection::vec((key, inner), 0..5).prop_map(|pairs| Json::Object(
+                    pairs
+                        .into_iter()
+                        .map(|(key, json)| (key.to_owned(), json))
+                        .collect()
+                )),
             ]
         })
     }

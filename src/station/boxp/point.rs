@@ -75,11 +75,17 @@ impl PointView {
     /// `None` when the component has no output of a status type.
     pub fn read(node: &Node, contract: Option<&Contract>) -> Option<Self> {
         let mut problems = Vec::new();
-        let slot = |name: &str| node.child(name).or_else(|| contract.and_then(|contract| contract.slot(name)));
+        let slot = |name: &str| {
+            node.child(name)
+                .or_else(|| contract.and_then(|contract| contract.slot(name)))
+        };
         let out = slot("out")?;
         let kind = PointKind::of_status_type(out.type_name())?;
         let out_value = read_status_value(out, kind, &mut problems);
-        let facets = match slot("facets").and_then(|slot| slot.value.as_deref()).map(str::parse::<Facets>) {
+        let facets = match slot("facets")
+            .and_then(|slot| slot.value.as_deref())
+            .map(str::parse::<Facets>)
+        {
             Some(Ok(facets)) => facets,
             Some(Err(error)) => {
                 problems.push(format!("facets: {error}"));
@@ -87,8 +93,13 @@ impl PointView {
             }
             None => Facets::default(),
         };
-        let active_level = out_value.status.active_level().or_else(|| level_of_display(out.display.as_deref()?));
-        let is_writable = slot("in1").is_some() || slot("in16").is_some() || node.type_name().ends_with("Writable");
+        let active_level = out_value
+            .status
+            .active_level()
+            .or_else(|| level_of_display(out.display.as_deref()?));
+        let is_writable = slot("in1").is_some()
+            || slot("in16").is_some()
+            || node.type_name().ends_with("Writable");
         let priority_array = is_writable.then(|| {
             let mut array = PriorityArray::default();
             for priority in Priority::all() {
@@ -101,18 +112,19 @@ impl PointView {
             }
             array
         });
-        let override_expiration = match slot("overrideExpiration").and_then(|slot| slot.value.as_deref()) {
-            Some(text) => match Value::decode("baja:AbsTime", text) {
-                // Instant 0 is how some versions write "none".
-                Ok(Value::AbsTime(instant)) if instant.timestamp_millis() != 0 => Some(instant),
-                Ok(_) => None,
-                Err(error) => {
-                    problems.push(format!("overrideExpiration: {error}"));
-                    None
-                }
-            },
-            None => None,
-        };
+        let override_expiration =
+            match slot("overrideExpiration").and_then(|slot| slot.value.as_deref()) {
+                Some(text) => match Value::decode("baja:AbsTime", text) {
+                    // Instant 0 is how some versions write "none".
+                    Ok(Value::AbsTime(instant)) if instant.timestamp_millis() != 0 => Some(instant),
+                    Ok(_) => None,
+                    Err(error) => {
+                        problems.push(format!("overrideExpiration: {error}"));
+                        None
+                    }
+                },
+                None => None,
+            };
         Some(Self {
             type_spec: node.type_name().to_owned(),
             handle: node.handle.clone(),
@@ -139,7 +151,11 @@ fn read_status_value(slot: &Node, kind: PointKind, problems: &mut Vec<String>) -
     let mut note = |part: &str, error: &dyn std::fmt::Display| {
         problems.push(format!("{}/{part}: {error}", slot.slot_name()));
     };
-    let status = match slot.child("status").and_then(|status| status.value.as_deref()).map(str::parse::<Status>) {
+    let status = match slot
+        .child("status")
+        .and_then(|status| status.value.as_deref())
+        .map(str::parse::<Status>)
+    {
         Some(Ok(status)) => status,
         Some(Err(error)) => {
             note("status", &error);
@@ -148,7 +164,11 @@ fn read_status_value(slot: &Node, kind: PointKind, problems: &mut Vec<String>) -
         None => Status::default(),
     };
     let value = match slot.child("value") {
-        Some(node) => match node.value.as_deref().map(|text| Value::decode(node.type_name(), text)) {
+        Some(node) => match node
+            .value
+            .as_deref()
+            .map(|text| Value::decode(node.type_name(), text))
+        {
             Some(Ok(value)) => value,
             Some(Err(error)) => {
                 note("value", &error);
@@ -180,7 +200,10 @@ impl BoxClient {
         };
         PointView::read(&node, contract.as_deref()).ok_or_else(|| StationError::NotFound {
             target: ord.absolute(),
-            detail: format!("{} is not a control point: it has no output with a status", node.type_name()),
+            detail: format!(
+                "{} is not a control point: it has no output with a status",
+                node.type_name()
+            ),
         })
     }
 }
@@ -196,13 +219,24 @@ mod tests {
     fn a_writable_is_read_with_its_level_facets_and_inputs() {
         let node = Node::decode(&numeric_writable()).expect("the specification's example");
         let point = PointView::read(&node, None).expect("a point");
-        assert_eq!((point.kind, &point.out.value), (PointKind::Numeric, &Value::Double(21.5)));
+        assert_eq!(
+            (point.kind, &point.out.value),
+            (PointKind::Numeric, &Value::Double(21.5))
+        );
         assert_eq!(point.active_level.expect("active").to_string(), "10");
         assert_eq!(point.facets.unit().expect("unit").symbol(), "%");
         let array = point.priority_array.expect("writable");
         let ten = Priority::new(10).expect("a level");
-        assert_eq!(array.get(ten), &StatusValue::ok(Value::Double(21.5)), "an omitted status is ok");
-        assert_eq!(array.get(Priority::MANUAL).status.bits(), StatusBits::NULL, "an omitted input is null");
+        assert_eq!(
+            array.get(ten),
+            &StatusValue::ok(Value::Double(21.5)),
+            "an omitted status is ok"
+        );
+        assert_eq!(
+            array.get(Priority::MANUAL).status.bits(),
+            StatusBits::NULL,
+            "an omitted input is null"
+        );
         assert!(point.problems.is_empty());
     }
 
@@ -217,10 +251,20 @@ mod tests {
         .expect("a node");
         let point = PointView::read(&node, None).expect("a point");
         assert_eq!(point.out.value, Value::Null);
-        assert_eq!(point.active_level.expect("from the display").to_string(), "8");
+        assert_eq!(
+            point.active_level.expect("from the display").to_string(),
+            "8"
+        );
         assert_eq!(point.override_expiration, None);
         for slot in ["facets", "out/value", "in8/status"] {
-            assert!(point.problems.iter().any(|problem| problem.starts_with(slot)), "{slot}: {:?}", point.problems);
+            assert!(
+                point
+                    .problems
+                    .iter()
+                    .any(|problem| problem.starts_with(slot)),
+                "{slot}: {:?}",
+                point.problems
+            );
         }
     }
 

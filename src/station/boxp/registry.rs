@@ -30,22 +30,36 @@ impl BoxClient {
     ///
     /// # Errors
     /// [`StationError::NotFound`] when no source knows the type.
-    pub async fn ancestry(&self, scope: &CallScope, type_spec: &str) -> Result<Arc<Ancestry>, StationError> {
+    pub async fn ancestry(
+        &self,
+        scope: &CallScope,
+        type_spec: &str,
+    ) -> Result<Arc<Ancestry>, StationError> {
         if let Some(known) = self.types.ancestry(type_spec) {
             return Ok(known);
         }
         match self.registry_ancestry(scope, type_spec).await? {
-            Ok(types) => Ok(self.types.add_ancestry(type_spec, Ancestry::new(types, AncestrySource::Registry))),
+            Ok(types) => Ok(self
+                .types
+                .add_ancestry(type_spec, Ancestry::new(types, AncestrySource::Registry))),
             Err(refusal) => self.fallback_ancestry(scope, type_spec, refusal).await,
         }
     }
 
     /// The registry's record of a type; `None` when the registry does not know it.
-    pub async fn type_record(&self, scope: &CallScope, type_spec: &str) -> Result<Option<TypeRecord>, StationError> {
+    pub async fn type_record(
+        &self,
+        scope: &CallScope,
+        type_spec: &str,
+    ) -> Result<Option<TypeRecord>, StationError> {
         if let Some(known) = self.types.record(type_spec) {
             return Ok(Some(known));
         }
-        Ok(self.load_types(scope, &[type_spec.to_owned()]).await?.ok().and_then(|()| self.types.record(type_spec)))
+        Ok(self
+            .load_types(scope, &[type_spec.to_owned()])
+            .await?
+            .ok()
+            .and_then(|()| self.types.record(type_spec)))
     }
 
     /// The outer result is about asking, the inner one about what the registry says.
@@ -59,10 +73,17 @@ impl BoxClient {
                 Ok(types) => return Ok(Ok(types)),
                 Err(missing) => missing,
             };
-            let Err(refusal) = self.load_types(scope, &missing).await? else { continue };
+            let Err(refusal) = self.load_types(scope, &missing).await? else {
+                continue;
+            };
             // One unknown type fails the whole request: ask for each alone.
             for name in &missing {
-                if missing.len() > 1 && self.load_types(scope, std::slice::from_ref(name)).await?.is_ok() {
+                if missing.len() > 1
+                    && self
+                        .load_types(scope, std::slice::from_ref(name))
+                        .await?
+                        .is_ok()
+                {
                     continue;
                 }
                 if name == type_spec {
@@ -71,7 +92,11 @@ impl BoxClient {
                 self.types.add_record(name, stock_record(name));
             }
         }
-        Ok(Err(protocol(type_spec, "a type hierarchy that ends", "one of more than 40 levels")))
+        Ok(Err(protocol(
+            type_spec,
+            "a type hierarchy that ends",
+            "one of more than 40 levels",
+        )))
     }
 
     /// Asks for records and keeps them.
@@ -87,10 +112,15 @@ impl BoxClient {
         };
         for name in names {
             match body.get(name) {
-                Some(record @ Json::Object(_)) => self.types.add_record(name, TypeRecord::decode(record)),
+                Some(record @ Json::Object(_)) => {
+                    self.types.add_record(name, TypeRecord::decode(record))
+                }
                 _ => {
                     let detail = "the type registry has no record of it".to_owned();
-                    return Ok(Err(StationError::NotFound { target: name.clone(), detail }));
+                    return Ok(Err(StationError::NotFound {
+                        target: name.clone(),
+                        detail,
+                    }));
                 }
             }
         }
@@ -104,8 +134,12 @@ impl BoxClient {
         refusal: StationError,
     ) -> Result<Arc<Ancestry>, StationError> {
         if let Ok(contract) = self.fetch_contract(scope, type_spec, None).await? {
-            let types = std::iter::once(type_spec.to_owned()).chain(contract.types.iter().cloned()).collect();
-            return Ok(self.types.add_ancestry(type_spec, Ancestry::new(types, AncestrySource::Contract)));
+            let types = std::iter::once(type_spec.to_owned())
+                .chain(contract.types.iter().cloned())
+                .collect();
+            return Ok(self
+                .types
+                .add_ancestry(type_spec, Ancestry::new(types, AncestrySource::Contract)));
         }
         match stock_ancestry(type_spec) {
             Some(ancestry) => Ok(self.types.add_ancestry(type_spec, ancestry)),
@@ -117,12 +151,18 @@ impl BoxClient {
     ///
     /// # Errors
     /// [`StationError::NotFound`] when the registry refuses.
-    pub async fn contract(&self, scope: &CallScope, type_spec: &str) -> Result<Arc<Contract>, StationError> {
+    pub async fn contract(
+        &self,
+        scope: &CallScope,
+        type_spec: &str,
+    ) -> Result<Arc<Contract>, StationError> {
         if let Some(known) = self.types.contract(type_spec) {
             return Ok(known);
         }
         let ancestry = self.ancestry(scope, type_spec).await.ok();
-        let contract = self.fetch_contract(scope, type_spec, ancestry.as_deref()).await??;
+        let contract = self
+            .fetch_contract(scope, type_spec, ancestry.as_deref())
+            .await??;
         Ok(self.types.add_contract(type_spec, contract))
     }
 
@@ -146,11 +186,21 @@ impl BoxClient {
     ///
     /// # Errors
     /// Only when the station cannot be asked; a refused contract is told by [`MergedSlots::has_defaults`].
-    pub async fn merged_slots(&self, scope: &CallScope, node: &Node) -> Result<MergedSlots, StationError> {
+    pub async fn merged_slots(
+        &self,
+        scope: &CallScope,
+        node: &Node,
+    ) -> Result<MergedSlots, StationError> {
         match self.contract(scope, node.type_name()).await {
-            Ok(contract) => Ok(MergedSlots { slots: contract.merge(node), has_defaults: true }),
+            Ok(contract) => Ok(MergedSlots {
+                slots: contract.merge(node),
+                has_defaults: true,
+            }),
             Err(StationError::NotFound { .. } | StationError::PermissionDenied { .. }) => {
-                Ok(MergedSlots { slots: node.children.clone(), has_defaults: false })
+                Ok(MergedSlots {
+                    slots: node.children.clone(),
+                    has_defaults: false,
+                })
             }
             Err(error) => Err(error),
         }
@@ -159,6 +209,10 @@ impl BoxClient {
 
 /// A stand-in for the record of an ancestor that the registry withholds.
 fn stock_record(name: &str) -> TypeRecord {
-    let super_type = stock_ancestry(name).and_then(|ancestry| ancestry.types().nth(1).map(str::to_owned));
-    TypeRecord { super_type, ..TypeRecord::default() }
+    let super_type =
+        stock_ancestry(name).and_then(|ancestry| ancestry.types().nth(1).map(str::to_owned));
+    TypeRecord {
+        super_type,
+        ..TypeRecord::default()
+    }
 }

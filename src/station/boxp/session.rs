@@ -82,16 +82,28 @@ impl BoxClient {
     /// # Errors
     /// [`StationError::Timeout`] when the station accepts the load but never delivers it; refusals as in
     /// [`BoxClient::resolve`].
-    pub async fn load_slots(&self, scope: &CallScope, ord: &Ord, depth: u32, handle: Option<&str>) -> Result<Node, StationError> {
+    pub async fn load_slots(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        depth: u32,
+        handle: Option<&str>,
+    ) -> Result<Node, StationError> {
         let mut session = self.lock(scope).await?;
         match self.load(scope, &mut session, ord, depth, handle).await {
-            Err(StationError::Timeout { .. }) if handle.is_some() => self.load(scope, &mut session, ord, depth, None).await,
+            Err(StationError::Timeout { .. }) if handle.is_some() => {
+                self.load(scope, &mut session, ord, depth, None).await
+            }
             outcome => outcome,
         }
     }
 
     async fn lock(&self, scope: &CallScope) -> Result<MutexGuard<'_, ServerSession>, StationError> {
-        scope.run("waiting for the BOX server session", async { Ok(self.session.lock().await) }).await
+        scope
+            .run("waiting for the BOX server session", async {
+                Ok(self.session.lock().await)
+            })
+            .await
     }
 
     async fn load(
@@ -105,7 +117,9 @@ impl BoxClient {
         self.drain(scope, session).await?;
         let target = ord.absolute();
         let argument = json!({"o": target, "d": depth});
-        self.call_space(scope, session, "loadSlots", argument).await?.map_err(|refusal| self.not_found(&target, refusal))?;
+        self.call_space(scope, session, "loadSlots", argument)
+            .await?
+            .map_err(|refusal| self.not_found(&target, refusal))?;
         let mut waited = Duration::ZERO;
         let mut delay = self.polling.first_delay;
         loop {
@@ -113,7 +127,10 @@ impl BoxClient {
                 return Ok(node);
             }
             if waited >= self.polling.total {
-                return Err(StationError::Timeout { what: format!("loading {target}"), after: waited });
+                return Err(StationError::Timeout {
+                    what: format!("loading {target}"),
+                    after: waited,
+                });
             }
             let pause = delay.min(self.polling.total - waited);
             let asleep = async {
@@ -134,7 +151,10 @@ impl BoxClient {
         target: &str,
         handle: Option<&str>,
     ) -> Result<Option<Node>, StationError> {
-        let body = self.poll(scope, session).await?.map_err(|refusal| self.not_found(target, refusal))?;
+        let body = self
+            .poll(scope, session)
+            .await?
+            .map_err(|refusal| self.not_found(target, refusal))?;
         let mut loaded = None;
         for event in read_changes(&body) {
             let is_wanted = loaded.is_none()
@@ -142,7 +162,8 @@ impl BoxClient {
                 && handle.is_none_or(|wanted| event.handle.as_deref() == Some(wanted));
             match event.fields.get("b") {
                 Some(json) if is_wanted => {
-                    let mut node = Node::decode(json).map_err(|error| node_error(target, &error))?;
+                    let mut node =
+                        Node::decode(json).map_err(|error| node_error(target, &error))?;
                     node.handle = node.handle.or(event.handle);
                     loaded = Some(node);
                 }
@@ -153,19 +174,33 @@ impl BoxClient {
     }
 
     /// Takes what waits at the station, in a live session.
-    async fn drain(&self, scope: &CallScope, session: &mut ServerSession) -> Result<(), StationError> {
+    async fn drain(
+        &self,
+        scope: &CallScope,
+        session: &mut ServerSession,
+    ) -> Result<(), StationError> {
         if session.id.is_some() {
             match self.poll(scope, session).await? {
-                Ok(body) => read_changes(&body).into_iter().for_each(|event| session.keep(event)),
+                Ok(body) => read_changes(&body)
+                    .into_iter()
+                    .for_each(|event| session.keep(event)),
                 Err(_) => session.id = None,
             }
         }
         self.open(scope, session).await.map(|_| ())
     }
 
-    async fn poll(&self, scope: &CallScope, session: &mut ServerSession) -> Result<Reply, StationError> {
+    async fn poll(
+        &self,
+        scope: &CallScope,
+        session: &mut ServerSession,
+    ) -> Result<Reply, StationError> {
         let id = self.open(scope, session).await?;
-        self.call(scope, Request::new("ssession", "pollchgs", json!({"id": id}))).await
+        self.call(
+            scope,
+            Request::new("ssession", "pollchgs", json!({"id": id})),
+        )
+        .await
     }
 
     /// Calls a handler of the component space; for reads only: it repeats the call in a new session
@@ -179,7 +214,9 @@ impl BoxClient {
     ) -> Result<Reply, StationError> {
         let had_session = session.id.is_some();
         let reply = self.call_space_once(scope, session, key, &argument).await?;
-        let Err(refusal) = reply else { return Ok(reply) };
+        let Err(refusal) = reply else {
+            return Ok(reply);
+        };
         if !had_session || self.is_alive(scope, session).await? {
             return Ok(Err(refusal));
         }
@@ -196,14 +233,21 @@ impl BoxClient {
     ) -> Result<Reply, StationError> {
         let id = self.open(scope, session).await?;
         let body = json!({"id": id, "scid": SPACE, "sck": key, "scarg": argument});
-        self.call(scope, Request::new("ssession", "callssc", body)).await
+        self.call(scope, Request::new("ssession", "callssc", body))
+            .await
     }
 
     /// Texts of expired sessions differ, so a poll tells: it is refused only when the session is gone.
-    async fn is_alive(&self, scope: &CallScope, session: &mut ServerSession) -> Result<bool, StationError> {
+    async fn is_alive(
+        &self,
+        scope: &CallScope,
+        session: &mut ServerSession,
+    ) -> Result<bool, StationError> {
         match self.poll(scope, session).await? {
             Ok(body) => {
-                read_changes(&body).into_iter().for_each(|event| session.keep(event));
+                read_changes(&body)
+                    .into_iter()
+                    .for_each(|event| session.keep(event));
                 Ok(true)
             }
             Err(_) => Ok(false),
@@ -211,19 +255,33 @@ impl BoxClient {
     }
 
     /// The session's id, made if there is none.
-    async fn open(&self, scope: &CallScope, session: &mut ServerSession) -> Result<String, StationError> {
+    async fn open(
+        &self,
+        scope: &CallScope,
+        session: &mut ServerSession,
+    ) -> Result<String, StationError> {
         if let Some(id) = &session.id {
             return Ok(id.clone());
         }
         let needs = "a BOX server session";
-        let made = self.call(scope, Request::new("ssession", "make", json!({}))).await?;
+        let made = self
+            .call(scope, Request::new("ssession", "make", json!({})))
+            .await?;
         let id = match made.map_err(|refusal| self.interface_refused(needs, refusal))? {
             Json::String(id) if !id.is_empty() => id,
             Json::Number(id) => id.to_string(),
-            _ => return Err(protocol("BOX ssession/make", "the id of a server session", "none")),
+            _ => {
+                return Err(protocol(
+                    "BOX ssession/make",
+                    "the id of a server session",
+                    "none",
+                ));
+            }
         };
         let space = json!({"id": id, "scid": SPACE, "scts": "box:ComponentSpaceSessionHandler", "scarg": SPACE});
-        let opened = self.call(scope, Request::new("ssession", "makessc", space)).await;
+        let opened = self
+            .call(scope, Request::new("ssession", "makessc", space))
+            .await;
         match opened {
             Ok(Ok(_)) => {
                 session.id = Some(id.clone());
@@ -241,36 +299,60 @@ impl BoxClient {
     }
 
     /// Slot path of a handle, `slot:/A/B`.
-    pub async fn handle_to_path(&self, scope: &CallScope, handle: &str) -> Result<String, StationError> {
+    pub async fn handle_to_path(
+        &self,
+        scope: &CallScope,
+        handle: &str,
+    ) -> Result<String, StationError> {
         let target = format!("h:{handle}");
         self.path_from(scope, "handleToPath", handle, &target).await
     }
 
     /// Slot path of the service of a type, such as `alarm:AlarmService`.
-    pub async fn service_to_path(&self, scope: &CallScope, type_spec: &str) -> Result<String, StationError> {
-        self.path_from(scope, "serviceToPath", type_spec, type_spec).await
+    pub async fn service_to_path(
+        &self,
+        scope: &CallScope,
+        type_spec: &str,
+    ) -> Result<String, StationError> {
+        self.path_from(scope, "serviceToPath", type_spec, type_spec)
+            .await
     }
 
-    async fn path_from(&self, scope: &CallScope, key: &str, argument: &str, target: &str) -> Result<String, StationError> {
+    async fn path_from(
+        &self,
+        scope: &CallScope,
+        key: &str,
+        argument: &str,
+        target: &str,
+    ) -> Result<String, StationError> {
         let mut session = self.lock(scope).await?;
-        let reply = self.call_space(scope, &mut session, key, json!(argument)).await?;
+        let reply = self
+            .call_space(scope, &mut session, key, json!(argument))
+            .await?;
         match reply.map_err(|refusal| self.not_found(target, refusal))? {
             Json::String(path) => {
-                let path = path.trim_start_matches("local:|").trim_start_matches("station:|");
+                let path = path
+                    .trim_start_matches("local:|")
+                    .trim_start_matches("station:|");
                 if path.starts_with("slot:/") {
                     Ok(path.to_owned())
                 } else {
                     Err(protocol(target, "a slot path", path))
                 }
             }
-            _ => Err(StationError::NotFound { target: target.to_owned(), detail: "the station knows no path for it".into() }),
+            _ => Err(StationError::NotFound {
+                target: target.to_owned(),
+                detail: "the station knows no path for it".into(),
+            }),
         }
     }
 
     /// The station's root component as a stub: handle and type.
     pub async fn load_root(&self, scope: &CallScope) -> Result<Node, StationError> {
         let mut session = self.lock(scope).await?;
-        let reply = self.call_space(scope, &mut session, "loadRoot", Json::Null).await?;
+        let reply = self
+            .call_space(scope, &mut session, "loadRoot", Json::Null)
+            .await?;
         let body = reply.map_err(|refusal| self.not_found("slot:/", refusal))?;
         Node::decode(&body).map_err(|error| node_error("slot:/", &error))
     }
@@ -280,12 +362,17 @@ impl BoxClient {
         let mut session = self.lock(scope).await?;
         self.drain(scope, &mut session).await?;
         let dropped = std::mem::take(&mut session.dropped);
-        Ok(Changes { events: session.events.drain(..).collect(), dropped })
+        Ok(Changes {
+            events: session.events.drain(..).collect(),
+            dropped,
+        })
     }
 
     /// Deletes the server session at the station, if there is one; the client can be used again.
     pub async fn close(&self, scope: &CallScope) {
-        let Ok(mut session) = self.lock(scope).await else { return };
+        let Ok(mut session) = self.lock(scope).await else {
+            return;
+        };
         session.events.clear();
         if let Some(id) = session.id.take() {
             self.delete(scope, &id).await;
@@ -294,9 +381,14 @@ impl BoxClient {
 
     /// Best effort: a session that stays behind expires after 90 s.
     async fn delete(&self, scope: &CallScope, id: &str) {
-        match self.call(scope, Request::new("ssession", "del", json!({"id": id}))).await {
+        match self
+            .call(scope, Request::new("ssession", "del", json!({"id": id})))
+            .await
+        {
             Ok(Ok(_)) => {}
-            Ok(Err(Refusal { text, .. })) => tracing::debug!(text, "the station did not delete the BOX session"),
+            Ok(Err(Refusal { text, .. })) => {
+                tracing::debug!(text, "the station did not delete the BOX session")
+            }
             Err(error) => tracing::debug!(%error, "the BOX session could not be deleted"),
         }
     }
@@ -315,11 +407,20 @@ fn read_changes(body: &Json) -> Vec<ChangeEvent> {
         None => &[],
     });
     groups
-        .flat_map(|group| group.get("ops").and_then(Json::as_array).into_iter().flatten())
+        .flat_map(|group| {
+            group
+                .get("ops")
+                .and_then(Json::as_array)
+                .into_iter()
+                .flatten()
+        })
         .filter_map(|operation| {
             Some(ChangeEvent {
                 kind: operation.get("nm")?.as_str()?.to_owned(),
-                handle: operation.get("h").and_then(Json::as_str).map(|handle| handle.trim_start_matches("h:").to_owned()),
+                handle: operation
+                    .get("h")
+                    .and_then(Json::as_str)
+                    .map(|handle| handle.trim_start_matches("h:").to_owned()),
                 fields: operation.clone(),
             })
         })
@@ -338,8 +439,17 @@ mod tests {
             json!([{"evs":[operations]}]),
             json!({"evs":operations}),
         ] {
-            let kinds: Vec<_> = read_changes(&body).into_iter().map(|event| (event.kind, event.handle)).collect();
-            assert_eq!(kinds, [("l".into(), Some("2f1".into())), ("s".into(), Some("2".into()))]);
+            let kinds: Vec<_> = read_changes(&body)
+                .into_iter()
+                .map(|event| (event.kind, event.handle))
+                .collect();
+            assert_eq!(
+                kinds,
+                [
+                    ("l".into(), Some("2f1".into())),
+                    ("s".into(), Some("2".into()))
+                ]
+            );
         }
         assert!(read_changes(&Json::Null).is_empty());
         assert!(read_changes(&json!([])).is_empty());
@@ -349,9 +459,16 @@ mod tests {
     fn the_queue_of_changes_drops_the_oldest() {
         let mut session = ServerSession::default();
         for number in 0..MAX_EVENTS + 3 {
-            session.keep(ChangeEvent { kind: number.to_string(), handle: None, fields: Json::Null });
+            session.keep(ChangeEvent {
+                kind: number.to_string(),
+                handle: None,
+                fields: Json::Null,
+            });
         }
         assert_eq!((session.events.len(), session.dropped), (MAX_EVENTS, 3));
-        assert_eq!(session.events.front().map(|event| event.kind.as_str()), Some("3"));
+        assert_eq!(
+            session.events.front().map(|event| event.kind.as_str()),
+            Some("3")
+        );
     }
 }

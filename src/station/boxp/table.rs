@@ -46,7 +46,12 @@ impl BoxClient {
     ///
     /// # Errors
     /// [`StationError::BadQuery`] when the station refuses the query.
-    pub async fn table(&self, scope: &CallScope, ord: &str, limit: usize) -> Result<BoxTable, StationError> {
+    pub async fn table(
+        &self,
+        scope: &CallScope,
+        ord: &str,
+        limit: usize,
+    ) -> Result<BoxTable, StationError> {
         let limit = limit.min(MAX_ROWS);
         // One row more than wanted tells whether there are more.
         let page = PAGE.min(limit + 1);
@@ -54,8 +59,12 @@ impl BoxClient {
             .call(scope, resolve_table_request(ord, page))
             .await?
             .map_err(|refusal| self.query_refused(ord, refusal))?;
-        let head = read_head(&body).ok_or_else(|| protocol(ord, "a BOX table", "something else"))?;
-        let mut table = BoxTable { columns: head.columns, ..BoxTable::default() };
+        let head =
+            read_head(&body).ok_or_else(|| protocol(ord, "a BOX table", "something else"))?;
+        let mut table = BoxTable {
+            columns: head.columns,
+            ..BoxTable::default()
+        };
         let mut rows = read_rows(ord, &head.first_rows, table.columns.len())?;
         let mut offset = 0;
         loop {
@@ -71,16 +80,30 @@ impl BoxClient {
                 return Ok(table);
             }
             let Some(request) = cursor_request(&head.request, offset, page) else {
-                return Err(protocol(ord, "a table that names its next page", "one without"));
+                return Err(protocol(
+                    ord,
+                    "a table that names its next page",
+                    "one without",
+                ));
             };
-            let body = self.call(scope, request).await?.map_err(|refusal| self.query_refused(ord, refusal))?;
-            let next = if body.is_array() { &body } else { body.get("c").unwrap_or(&Json::Null) };
+            let body = self
+                .call(scope, request)
+                .await?
+                .map_err(|refusal| self.query_refused(ord, refusal))?;
+            let next = if body.is_array() {
+                &body
+            } else {
+                body.get("c").unwrap_or(&Json::Null)
+            };
             rows = read_rows(ord, next, table.columns.len())?;
         }
     }
 
     fn query_refused(&self, ord: &str, refusal: super::frame::Refusal) -> StationError {
-        self.refused(ord, refusal, |query, detail| StationError::BadQuery { query, detail })
+        self.refused(ord, refusal, |query, detail| StationError::BadQuery {
+            query,
+            detail,
+        })
     }
 }
 
@@ -104,7 +127,11 @@ fn read_head(body: &Json) -> Option<TableHead> {
         type_spec: text(column, "t"),
         facets: text(column, "x"),
     });
-    let first_rows = [body, node, &head].iter().find_map(|place| place.get("c")).cloned().unwrap_or(Json::Null);
+    let first_rows = [body, node, &head]
+        .iter()
+        .find_map(|place| place.get("c"))
+        .cloned()
+        .unwrap_or(Json::Null);
     Some(TableHead {
         columns: columns.collect(),
         request: head.get("req").cloned().unwrap_or(Json::Null),
@@ -120,12 +147,20 @@ fn cursor_request(request: &Json, offset: usize, limit: usize) -> Option<Request
 }
 
 fn read_rows(ord: &str, rows: &Json, columns: usize) -> Result<Vec<Vec<Node>>, StationError> {
-    let Some(rows) = rows.as_array() else { return Ok(Vec::new()) };
+    let Some(rows) = rows.as_array() else {
+        return Ok(Vec::new());
+    };
     rows.iter()
         .map(|row| {
-            let cells = row.as_array().ok_or_else(|| protocol(ord, "table rows that are lists of cells", "others"))?;
+            let cells = row
+                .as_array()
+                .ok_or_else(|| protocol(ord, "table rows that are lists of cells", "others"))?;
             if cells.len() != columns {
-                return Err(protocol(ord, "one cell per column", &format!("{} cells for {columns} columns", cells.len())));
+                return Err(protocol(
+                    ord,
+                    "one cell per column",
+                    &format!("{} cells for {columns} columns", cells.len()),
+                ));
             }
             cells.iter().map(|cell| read_cell(ord, cell)).collect()
         })
@@ -152,13 +187,19 @@ mod tests {
             json!({"o":{"t":"box:BoxTable","v":head,"c":rows}}),
         ] {
             let head = read_head(&body).expect("a table");
-            assert_eq!((head.columns[0].name.as_str(), head.columns.len()), ("name", 1));
+            assert_eq!(
+                (head.columns[0].name.as_str(), head.columns.len()),
+                ("name", 1)
+            );
             let rows = read_rows("q", &head.first_rows, 1).expect("rows");
             assert_eq!(rows[0][0].value.as_deref(), Some("A"));
             let next = cursor_request(&head.request, 500, 500).expect("a request");
             assert_eq!(next.body, json!({"q":7,"of":500,"lm":500}));
         }
         assert!(read_head(&json!({"o":{"t":"baja:Folder","s":[]}})).is_none());
-        assert!(read_rows("q", &json!([[{}]]), 2).is_err(), "torn rows are refused");
+        assert!(
+            read_rows("q", &json!([[{}]]), 2).is_err(),
+            "torn rows are refused"
+        );
     }
 }

@@ -59,21 +59,40 @@ impl BoxClient {
         let mut root = self.resolve(scope, ord).await?;
         let root_path = match ord.slot_path() {
             Some(path) => path.to_string(),
-            None => self.handle_to_path(scope, root.handle.as_deref().unwrap_or_default()).await?,
+            None => {
+                self.handle_to_path(scope, root.handle.as_deref().unwrap_or_default())
+                    .await?
+            }
         };
         if depth > 1 && root.components().next().is_some() {
             // One request for the whole subtree where the station manages it; level by level otherwise.
-            match self.load_slots(scope, ord, depth, root.handle.as_deref()).await {
+            match self
+                .load_slots(scope, ord, depth, root.handle.as_deref())
+                .await
+            {
                 Ok(loaded) => adopt_children(&mut root, loaded),
-                Err(error @ (StationError::Cancelled { .. } | StationError::Auth { .. })) => return Err(error),
+                Err(error @ (StationError::Cancelled { .. } | StationError::Auth { .. })) => {
+                    return Err(error);
+                }
                 Err(error) => tracing::debug!(%error, "the subtree is read level by level"),
             }
         }
         let children = std::mem::take(&mut root.children);
-        let (components, own): (Vec<_>, Vec<_>) = children.into_iter().partition(Node::is_component);
+        let (components, own): (Vec<_>, Vec<_>) =
+            children.into_iter().partition(Node::is_component);
         root.children = own;
-        let mut tree = ComponentTree { root, root_path: root_path.clone(), entries: Vec::new(), is_truncated: false };
-        let mut level = vec![Open { index: None, path: root_path, children: components, is_loaded: true }];
+        let mut tree = ComponentTree {
+            root,
+            root_path: root_path.clone(),
+            entries: Vec::new(),
+            is_truncated: false,
+        };
+        let mut level = vec![Open {
+            index: None,
+            path: root_path,
+            children: components,
+            is_loaded: true,
+        }];
         for current in 1..=depth {
             let mut next = tree.add_level(level, current, cap.min(MAX_COMPONENTS));
             if tree.is_truncated || next.is_empty() || current == depth {
@@ -86,7 +105,12 @@ impl BoxClient {
     }
 
     /// Fetches the children of what arrived as stubs.
-    async fn fill(&self, scope: &CallScope, tree: &mut ComponentTree, level: &mut [Open]) -> Result<(), StationError> {
+    async fn fill(
+        &self,
+        scope: &CallScope,
+        tree: &mut ComponentTree,
+        level: &mut [Open],
+    ) -> Result<(), StationError> {
         let stubs: Vec<&mut Open> = level.iter_mut().filter(|open| !open.is_loaded).collect();
         let mut ords = Vec::with_capacity(stubs.len());
         let mut known = Vec::with_capacity(stubs.len());
@@ -121,7 +145,8 @@ impl ComponentTree {
                 }
                 let path = join(&parent.path, node.slot_name());
                 let children = std::mem::take(&mut node.children);
-                let (components, own): (Vec<_>, Vec<_>) = children.into_iter().partition(Node::is_component);
+                let (components, own): (Vec<_>, Vec<_>) =
+                    children.into_iter().partition(Node::is_component);
                 node.children = own;
                 next.push(Open {
                     index: Some(self.entries.len()),
@@ -144,7 +169,8 @@ impl ComponentTree {
     /// Takes over what a stub's own answer tells.
     fn describe(&mut self, stub: &mut Open, mut loaded: Node) {
         let children = std::mem::take(&mut loaded.children);
-        let (components, own): (Vec<_>, Vec<_>) = children.into_iter().partition(Node::is_component);
+        let (components, own): (Vec<_>, Vec<_>) =
+            children.into_iter().partition(Node::is_component);
         stub.children = components;
         stub.is_loaded = true;
         if let Some(entry) = stub.index.and_then(|index| self.entries.get_mut(index)) {
@@ -167,11 +193,16 @@ impl ComponentTree {
 
 /// A subtree load knows the deeper levels, the resolve before it the display texts.
 fn adopt_children(root: &mut Node, loaded: Node) {
-    let (components, _): (Vec<_>, Vec<_>) = loaded.children.into_iter().partition(Node::is_component);
+    let (components, _): (Vec<_>, Vec<_>) =
+        loaded.children.into_iter().partition(Node::is_component);
     root.children.retain(|child| !child.is_component());
     root.children.extend(components);
 }
 
 fn join(path: &str, name: &str) -> String {
-    if path.ends_with('/') { format!("{path}{name}") } else { format!("{path}/{name}") }
+    if path.ends_with('/') {
+        format!("{path}{name}")
+    } else {
+        format!("{path}/{name}")
+    }
 }

@@ -25,9 +25,17 @@ impl TypeRecord {
     pub fn decode(json: &Json) -> Self {
         let flag = |key| json.get(key).and_then(Json::as_bool).unwrap_or(false);
         Self {
-            super_type: json.get("p").and_then(Json::as_str).filter(|name| !name.is_empty()).map(str::to_owned),
+            super_type: json
+                .get("p")
+                .and_then(Json::as_str)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned),
             interfaces: match json.get("it") {
-                Some(Json::Array(names)) => names.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+                Some(Json::Array(names)) => names
+                    .iter()
+                    .filter_map(Json::as_str)
+                    .map(str::to_owned)
+                    .collect(),
                 Some(Json::String(name)) => vec![name.clone()],
                 _ => Vec::new(),
             },
@@ -41,7 +49,10 @@ impl TypeRecord {
     /// The types named directly above this one; a type without super type descends from
     /// `baja:Object`.
     pub fn parents(&self) -> impl Iterator<Item = &str> {
-        self.super_type.iter().chain(&self.interfaces).map(String::as_str)
+        self.super_type
+            .iter()
+            .chain(&self.interfaces)
+            .map(String::as_str)
     }
 }
 
@@ -144,10 +155,22 @@ const STOCK_TYPES: &[(&str, &str)] = &[
     ("history:HistoryExt", "control:PointExtension"),
     ("history:IntervalHistoryExt", "history:HistoryExt"),
     ("history:CovHistoryExt", "history:HistoryExt"),
-    ("history:NumericIntervalHistoryExt", "history:IntervalHistoryExt"),
-    ("history:BooleanIntervalHistoryExt", "history:IntervalHistoryExt"),
-    ("history:EnumIntervalHistoryExt", "history:IntervalHistoryExt"),
-    ("history:StringIntervalHistoryExt", "history:IntervalHistoryExt"),
+    (
+        "history:NumericIntervalHistoryExt",
+        "history:IntervalHistoryExt",
+    ),
+    (
+        "history:BooleanIntervalHistoryExt",
+        "history:IntervalHistoryExt",
+    ),
+    (
+        "history:EnumIntervalHistoryExt",
+        "history:IntervalHistoryExt",
+    ),
+    (
+        "history:StringIntervalHistoryExt",
+        "history:IntervalHistoryExt",
+    ),
     ("history:NumericCovHistoryExt", "history:CovHistoryExt"),
     ("history:BooleanCovHistoryExt", "history:CovHistoryExt"),
     ("history:EnumCovHistoryExt", "history:CovHistoryExt"),
@@ -198,20 +221,45 @@ impl Contract {
     /// Reads the reply of `reg/loadContract`; `ancestry` gives the order, topmost type first.
     ///
     /// Without ancestry the station's order counts, with the type itself last.
-    pub fn decode(json: &Json, type_spec: &str, ancestry: Option<&Ancestry>) -> Result<Self, NodeError> {
-        let wrong = |reason| NodeError { place: format!("contract of {type_spec}"), reason };
-        let by_type = json.as_object().ok_or_else(|| wrong("is not a JSON object"))?;
-        let mut order: Vec<&str> = match ancestry.filter(|ancestry| ancestry.source == AncestrySource::Registry) {
-            Some(ancestry) => ancestry.types().filter(|name| by_type.contains_key(*name)).collect(),
-            None if by_type.keys().next_back().is_some_and(|last| last == type_spec) => {
-                by_type.keys().rev().map(String::as_str).collect()
-            }
-            None => by_type.keys().map(String::as_str).collect(),
+    pub fn decode(
+        json: &Json,
+        type_spec: &str,
+        ancestry: Option<&Ancestry>,
+    ) -> Result<Self, NodeError> {
+        let wrong = |reason| NodeError {
+            place: format!("contract of {type_spec}"),
+            reason,
         };
+        let by_type = json
+            .as_object()
+            .ok_or_else(|| wrong("is not a JSON object"))?;
+        let mut order: Vec<&str> =
+            match ancestry.filter(|ancestry| ancestry.source == AncestrySource::Registry) {
+                Some(ancestry) => ancestry
+                    .types()
+                    .filter(|name| by_type.contains_key(*name))
+                    .collect(),
+                None if by_type
+                    .keys()
+                    .next_back()
+                    .is_some_and(|last| last == type_spec) =>
+                {
+                    by_type.keys().rev().map(String::as_str).collect()
+                }
+                None => by_type.keys().map(String::as_str).collect(),
+            };
         order.reverse();
-        let mut contract = Self { types: by_type.keys().cloned().collect(), ..Self::default() };
+        let mut contract = Self {
+            types: by_type.keys().cloned().collect(),
+            ..Self::default()
+        };
         for name in order {
-            for descriptor in by_type.get(name).and_then(Json::as_array).into_iter().flatten() {
+            for descriptor in by_type
+                .get(name)
+                .and_then(Json::as_array)
+                .into_iter()
+                .flatten()
+            {
                 contract.add(descriptor)?;
             }
         }
@@ -219,21 +267,27 @@ impl Contract {
     }
 
     fn add(&mut self, descriptor: &Json) -> Result<(), NodeError> {
-        if let (Some(ordinal), Some(tag)) =
-            (descriptor.get("o").and_then(Json::as_i64), descriptor.get("t").and_then(Json::as_str))
-        {
+        if let (Some(ordinal), Some(tag)) = (
+            descriptor.get("o").and_then(Json::as_i64),
+            descriptor.get("t").and_then(Json::as_str),
+        ) {
             self.tags.push(EnumTag {
                 ordinal: i32::try_from(ordinal).unwrap_or_default(),
                 tag: tag.to_owned(),
-                display: descriptor.get("dt").and_then(Json::as_str).map(str::to_owned),
+                display: descriptor
+                    .get("dt")
+                    .and_then(Json::as_str)
+                    .map(str::to_owned),
             });
             return Ok(());
         }
         let mut outline = descriptor.clone();
-        let default = outline.as_object_mut().and_then(|fields| match fields.get("v") {
-            Some(Json::Object(_)) => fields.remove("v"),
-            _ => None,
-        });
+        let default = outline
+            .as_object_mut()
+            .and_then(|fields| match fields.get("v") {
+                Some(Json::Object(_)) => fields.remove("v"),
+                _ => None,
+            });
         let mut slot = Node::decode(&outline)?;
         if let Some(default) = default {
             let default = Node::decode(&default)?;
@@ -261,11 +315,18 @@ impl Contract {
     /// The slots of a loaded component: contract order with the component's own values laid over the
     /// defaults, then its dynamic slots in their order.
     pub fn merge(&self, node: &Node) -> Vec<Node> {
-        let frozen = self.slots.values().map(|default| match node.child(default.slot_name()) {
-            Some(own) => lay_over(default, own),
-            None => default.clone(),
-        });
-        let dynamic = node.children.iter().filter(|child| !self.slots.contains_key(child.slot_name())).cloned();
+        let frozen = self
+            .slots
+            .values()
+            .map(|default| match node.child(default.slot_name()) {
+                Some(own) => lay_over(default, own),
+                None => default.clone(),
+            });
+        let dynamic = node
+            .children
+            .iter()
+            .filter(|child| !self.slots.contains_key(child.slot_name()))
+            .cloned();
         frozen.chain(dynamic).collect()
     }
 }
@@ -281,15 +342,25 @@ fn lay_over(default: &Node, own: &Node) -> Node {
     if slot.flags.is_empty() {
         slot.flags.clone_from(&default.flags);
     }
-    if slot.value.is_none() && !slot.is_loaded && !slot.is_component() && slot.type_spec == default.type_spec {
+    if slot.value.is_none()
+        && !slot.is_loaded
+        && !slot.is_component()
+        && slot.type_spec == default.type_spec
+    {
         slot.value.clone_from(&default.value);
         slot.children.clone_from(&default.children);
         slot.is_loaded = default.is_loaded;
     }
     if let (SlotKind::Action, Some(described)) = (default.kind, default.action.as_deref()) {
         let action = slot.action.get_or_insert_default();
-        action.parameter = action.parameter.take().or_else(|| described.parameter.clone());
-        action.parameter_default = action.parameter_default.take().or_else(|| described.parameter_default.clone());
+        action.parameter = action
+            .parameter
+            .take()
+            .or_else(|| described.parameter.clone());
+        action.parameter_default = action
+            .parameter_default
+            .take()
+            .or_else(|| described.parameter_default.clone());
         action.returns = action.returns.take().or_else(|| described.returns.clone());
     }
     slot
@@ -297,7 +368,9 @@ fn lay_over(default: &Node, own: &Node) -> Node {
 
 /// The name to show for a slot: the station's display name, else the unescaped slot name.
 pub fn display_name(node: &Node) -> String {
-    node.display_name.clone().unwrap_or_else(|| ord::unescape(node.slot_name()))
+    node.display_name
+        .clone()
+        .unwrap_or_else(|| ord::unescape(node.slot_name()))
 }
 
 /// What is known of a station's types; one per station for the life of the process, shared by all
@@ -356,17 +429,23 @@ impl TypeCache {
                 None => missing.push(name),
             }
         }
-        if missing.is_empty() { Ok(types) } else { Err(missing) }
+        if missing.is_empty() {
+            Ok(types)
+        } else {
+            Err(missing)
+        }
     }
 }
 
 /// The maps hold only complete entries, so a panic of another thread cannot have left one half-written.
 fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    lock.read()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    lock.write()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -405,18 +484,41 @@ mod tests {
         let slots = contract().merge(&node);
         let names: Vec<_> = slots.iter().map(Node::slot_name).collect();
         assert_eq!(names, ["facets", "out", "in16", "set", "mine"]);
-        assert_eq!((slots[1].flags.as_str(), slots[1].display.as_deref()), ("rtso", Some("1.0")));
-        assert_eq!(slots[2].child("status").and_then(|status| status.value.as_deref()), Some("40"));
-        assert_eq!(slots[3].action.as_ref().and_then(|a| a.parameter.as_deref()), Some("baja:Double"));
+        assert_eq!(
+            (slots[1].flags.as_str(), slots[1].display.as_deref()),
+            ("rtso", Some("1.0"))
+        );
+        assert_eq!(
+            slots[2]
+                .child("status")
+                .and_then(|status| status.value.as_deref()),
+            Some("40")
+        );
+        assert_eq!(
+            slots[3]
+                .action
+                .as_ref()
+                .and_then(|a| a.parameter.as_deref()),
+            Some("baja:Double")
+        );
         assert_eq!(display_name(&slots[0]), "Facets");
     }
 
     #[test]
     fn the_chain_of_records_names_what_is_still_unknown() {
         let cache = TypeCache::default();
-        cache.add_record("kitControl:Ramp", TypeRecord::decode(&json!({"p":"control:NumericPoint","isc":true})));
-        assert_eq!(cache.walk("kitControl:Ramp"), Err(vec!["control:NumericPoint".to_owned()]));
-        cache.add_record("control:NumericPoint", TypeRecord::decode(&json!({"p":"control:ControlPoint","it":["baja:INumeric"]})));
+        cache.add_record(
+            "kitControl:Ramp",
+            TypeRecord::decode(&json!({"p":"control:NumericPoint","isc":true})),
+        );
+        assert_eq!(
+            cache.walk("kitControl:Ramp"),
+            Err(vec!["control:NumericPoint".to_owned()])
+        );
+        cache.add_record(
+            "control:NumericPoint",
+            TypeRecord::decode(&json!({"p":"control:ControlPoint","it":["baja:INumeric"]})),
+        );
         cache.add_record("control:ControlPoint", TypeRecord::decode(&json!({})));
         cache.add_record("baja:INumeric", TypeRecord::decode(&json!({"i":true})));
         let types = cache.walk("kitControl:Ramp").expect("complete");
@@ -436,7 +538,11 @@ mod tests {
     fn stock_types_are_known_without_a_registry() {
         let point = stock_ancestry("control:NumericWritable").expect("stock");
         assert!(point.is_point() && !point.is_link());
-        assert!(stock_ancestry("history:NumericCovHistoryExt").expect("stock").is_history_extension());
+        assert!(
+            stock_ancestry("history:NumericCovHistoryExt")
+                .expect("stock")
+                .is_history_extension()
+        );
         assert!(stock_ancestry("acme:Gadget").is_none());
     }
 
@@ -445,6 +551,9 @@ mod tests {
         let reply = json!({"alarm:SourceState":[{"o":0,"t":"normal"},{"o":1,"t":"offnormal","dt":"Off Normal"}]});
         let contract = Contract::decode(&reply, "alarm:SourceState", None).expect("an enumeration");
         assert_eq!(contract.tags.len(), 2);
-        assert_eq!((contract.tags[1].ordinal, contract.tags[1].tag.as_str()), (1, "offnormal"));
+        assert_eq!(
+            (contract.tags[1].ordinal, contract.tags[1].tag.as_str()),
+            (1, "offnormal")
+        );
     }
 }

@@ -21,18 +21,26 @@ impl ObixClient {
     ///
     /// # Errors
     /// [`StationError::Protocol`] when the answers cannot be matched to the requests.
-    pub async fn read_many(&self, scope: &CallScope, paths: &[ObixPath]) -> Result<Answers<Object>, StationError> {
+    pub async fn read_many(
+        &self,
+        scope: &CallScope,
+        paths: &[ObixPath],
+    ) -> Result<Answers<Object>, StationError> {
         let lobby = self.lobby(scope).await?;
         let mut answers = Vec::with_capacity(paths.len());
         let Some(batch) = &lobby.batch else {
             for path in paths {
-                answers.push(per_member(self.get(scope, path).await.map(|document| document.root))?);
+                answers.push(per_member(
+                    self.get(scope, path).await.map(|document| document.root),
+                )?);
             }
             return Ok(answers);
         };
         for chunk in paths.chunks(CHUNK) {
             let argument = batch_read(chunk);
-            let document = self.ask(scope, batch, batch, &argument, TimeoutClass::Standard).await?;
+            let document = self
+                .ask(scope, batch, batch, &argument, TimeoutClass::Standard)
+                .await?;
             let members = match_members(batch, chunk, document.root)?;
             for (path, member) in chunk.iter().zip(members) {
                 answers.push(match member.element {
@@ -45,16 +53,24 @@ impl ObixClient {
     }
 
     /// Reads the outputs of many points; the answers are in the order of the points.
-    pub async fn read_values(&self, scope: &CallScope, points: &[ObixPath]) -> Result<Answers<ValueReading>, StationError> {
+    pub async fn read_values(
+        &self,
+        scope: &CallScope,
+        points: &[ObixPath],
+    ) -> Result<Answers<ValueReading>, StationError> {
         let outputs: Vec<ObixPath> = points.iter().map(|point| point.child("out")).collect();
         let answers = self.read_many(scope, &outputs).await?;
         let values = points.iter().zip(answers);
-        Ok(values.map(|(point, answer)| self.reading(point.clone(), &answer?, None)).collect())
+        Ok(values
+            .map(|(point, answer)| self.reading(point.clone(), &answer?, None))
+            .collect())
     }
 }
 
 /// Failures of one object stay with it; failures of the connection end the whole.
-fn per_member<T>(outcome: Result<T, StationError>) -> Result<Result<T, StationError>, StationError> {
+fn per_member<T>(
+    outcome: Result<T, StationError>,
+) -> Result<Result<T, StationError>, StationError> {
     match outcome {
         Err(
             error @ (StationError::NotFound { .. }
@@ -69,7 +85,11 @@ fn per_member<T>(outcome: Result<T, StationError>) -> Result<Result<T, StationEr
 }
 
 /// Members by position: some answers carry no reference. Where there is one it must fit.
-fn match_members(batch: &ObixPath, paths: &[ObixPath], answer: Object) -> Result<Vec<Object>, StationError> {
+fn match_members(
+    batch: &ObixPath,
+    paths: &[ObixPath],
+    answer: Object,
+) -> Result<Vec<Object>, StationError> {
     let mismatch = |found: String| StationError::Protocol {
         target: batch.to_string(),
         expected: "one answer per batch member, in order",
@@ -79,14 +99,20 @@ fn match_members(batch: &ObixPath, paths: &[ObixPath], answer: Object) -> Result
         return Err(mismatch(format!("<{}>", answer.element.local_name())));
     }
     if answer.children.len() != paths.len() {
-        return Err(mismatch(format!("{} answers to {} members", answer.children.len(), paths.len())));
+        return Err(mismatch(format!(
+            "{} answers to {} members",
+            answer.children.len(),
+            paths.len()
+        )));
     }
     for (path, member) in paths.iter().zip(&answer.children) {
         // A name of an error's own (its contract, a bare text) is no reference to compare.
         if let Some(Ok(Reference::Object(echoed))) = member.href().map(|href| resolve(path, href))
             && !echoed.is_same_object(path)
         {
-            return Err(mismatch(format!("the answer of {echoed} in the place of {path}")));
+            return Err(mismatch(format!(
+                "the answer of {echoed} in the place of {path}"
+            )));
         }
     }
     Ok(answer.children)
@@ -98,8 +124,13 @@ mod tests {
     use crate::station::obix::decode::decode;
 
     fn matched(body: &str) -> Result<Vec<Object>, StationError> {
-        let paths = ["/obix/config/A%242d/out/", "/obix/config/B/out/"].map(|path| ObixPath::parse(path).expect("a path"));
-        match_members(&ObixPath::lobby().child("batch"), &paths, decode(body.as_bytes(), None).expect("valid"))
+        let paths = ["/obix/config/A%242d/out/", "/obix/config/B/out/"]
+            .map(|path| ObixPath::parse(path).expect("a path"));
+        match_members(
+            &ObixPath::lobby().child("batch"),
+            &paths,
+            decode(body.as_bytes(), None).expect("valid"),
+        )
     }
 
     #[test]
@@ -113,7 +144,11 @@ mod tests {
             r#"<obj><real/><real/></obj>"#,
             r#"<list><real href="/obix/config/B/out/"/><real href="/obix/config/A$2d/out/"/></list>"#,
         ] {
-            assert_eq!(matched(body).expect_err("refused").kind(), "station-protocol", "{body}");
+            assert_eq!(
+                matched(body).expect_err("refused").kind(),
+                "station-protocol",
+                "{body}"
+            );
         }
     }
 }

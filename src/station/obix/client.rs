@@ -107,8 +107,13 @@ impl ObixClient {
         let request = WebRequest::read(scope).media(MEDIA_TYPE, None);
         let _place = self.place(scope, &target).await?;
         let answer = self.web.get(&target, &request).await?;
-        let root = self.asked(path, |asked| asked.answer(answer.status, &answer.content_type, &answer.body))?;
-        Ok(Document { base: document_base(path, &root), root })
+        let root = self.asked(path, |asked| {
+            asked.answer(answer.status, &answer.content_type, &answer.body)
+        })?;
+        Ok(Document {
+            base: document_base(path, &root),
+            root,
+        })
     }
 
     /// Invokes an operation that only reads, such as a history query; `owner` is the object that carries
@@ -122,11 +127,18 @@ impl ObixClient {
         timeout: TimeoutClass,
     ) -> Result<Document, StationError> {
         let target = self.target(operation)?;
-        let request = WebRequest::read(scope).media(MEDIA_TYPE, Some(MEDIA_TYPE)).timeout(timeout);
+        let request = WebRequest::read(scope)
+            .media(MEDIA_TYPE, Some(MEDIA_TYPE))
+            .timeout(timeout);
         let _place = self.place(scope, &target).await?;
         let answer = self.web.post(&target, encode(argument), &request).await?;
-        let root = self.asked(operation, |asked| asked.answer(answer.status, &answer.content_type, &answer.body))?;
-        Ok(Document { base: document_base(owner, &root), root })
+        let root = self.asked(operation, |asked| {
+            asked.answer(answer.status, &answer.content_type, &answer.body)
+        })?;
+        Ok(Document {
+            base: document_base(owner, &root),
+            root,
+        })
     }
 
     async fn place(
@@ -135,7 +147,12 @@ impl ObixClient {
         target: &str,
     ) -> Result<tokio::sync::SemaphorePermit<'_>, StationError> {
         let acquire = async {
-            self.places.acquire().await.map_err(|_| StationError::Cancelled { what: target.to_owned() })
+            self.places
+                .acquire()
+                .await
+                .map_err(|_| StationError::Cancelled {
+                    what: target.to_owned(),
+                })
         };
         scope.run(target, acquire).await
     }
@@ -145,12 +162,19 @@ impl ObixClient {
         if path.is_in_tree() {
             return Ok(path.request_target());
         }
-        Err(StationError::InvalidInput { what: "oBIX path", detail: format!("{path} is not below /obix/") })
+        Err(StationError::InvalidInput {
+            what: "oBIX path",
+            detail: format!("{path} is not below /obix/"),
+        })
     }
 
     pub(super) fn asked<T>(&self, path: &ObixPath, question: impl FnOnce(Asked<'_>) -> T) -> T {
         let (station, target) = (self.web.station(), path.to_string());
-        question(Asked { station: &station, user: self.web.user(), target: &target })
+        question(Asked {
+            station: &station,
+            user: self.web.user(),
+            target: &target,
+        })
     }
 
     /// Wall clock of the bridge.
@@ -178,7 +202,10 @@ impl ObixClient {
 
     /// Identity, version and zone of the station, read once; the times in it are those of that moment.
     pub async fn about(&self, scope: &CallScope) -> Result<Arc<About>, StationError> {
-        self.about.get_or_try_init(|| async { self.read_about(scope).await.map(Arc::new) }).await.cloned()
+        self.about
+            .get_or_try_init(|| async { self.read_about(scope).await.map(Arc::new) })
+            .await
+            .cloned()
     }
 
     /// The same, always asked anew: for the station's clock.
@@ -212,13 +239,17 @@ fn read_lobby(document: &Document) -> Lobby {
             .or_else(|| children.iter().find(|child| child.name() == Some(name)))
             .and_then(|child| document.path_of(child))
     };
-    let by_contract = |contract: &'static str| move |child: &Object| child.element == Element::Ref && child.implements(contract);
+    let by_contract = |contract: &'static str| {
+        move |child: &Object| child.element == Element::Ref && child.implements(contract)
+    };
     Lobby {
         about: find(&by_contract("obix:About"), "about"),
         batch: find(
             &|child: &Object| {
                 child.element == Element::Op
-                    && child.attribute(Attribute::In).is_some_and(|input| input.contains("obix:BatchIn"))
+                    && child
+                        .attribute(Attribute::In)
+                        .is_some_and(|input| input.contains("obix:BatchIn"))
             },
             "batch",
         ),
@@ -230,12 +261,21 @@ fn read_lobby(document: &Document) -> Lobby {
 }
 
 fn read_about(root: &Object) -> About {
-    let text = |name: &str| root.child(name).and_then(Object::val).filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = |name: &str| {
+        root.child(name)
+            .and_then(Object::val)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
     let time = |name: &str| match root.child(name).map(|child| child.scalar(None)) {
         Some(Ok(Scalar::Instant(instant))) => Some(instant),
         _ => None,
     };
-    let count = |name: &str| root.child(name).and_then(Object::val).and_then(|text| text.trim().parse().ok());
+    let count = |name: &str| {
+        root.child(name)
+            .and_then(Object::val)
+            .and_then(|text| text.trim().parse().ok())
+    };
     About {
         obix_version: text("obixVersion"),
         server_name: text("serverName"),
@@ -259,7 +299,10 @@ mod tests {
 
     fn document(body: &str) -> Document {
         let root = decode(body.as_bytes(), None).expect("valid");
-        Document { base: document_base(&ObixPath::lobby(), &root), root }
+        Document {
+            base: document_base(&ObixPath::lobby(), &root),
+            root,
+        }
     }
 
     #[test]
@@ -274,14 +317,36 @@ mod tests {
               <ref name="alarms" href="config/Services/AlarmService/"/>
             </obj>"#,
         ));
-        let paths = [&lobby.about, &lobby.batch, &lobby.config, &lobby.histories, &lobby.alarms]
-            .map(|path| path.as_ref().map(ObixPath::path).unwrap_or_default().to_owned());
+        let paths = [
+            &lobby.about,
+            &lobby.batch,
+            &lobby.config,
+            &lobby.histories,
+            &lobby.alarms,
+        ]
+        .map(|path| {
+            path.as_ref()
+                .map(ObixPath::path)
+                .unwrap_or_default()
+                .to_owned()
+        });
         assert_eq!(
             paths,
-            ["/obix/about/", "/obix/batch", "/obix/config/", "/obix/histories/", "/obix/config/Services/AlarmService/"]
+            [
+                "/obix/about/",
+                "/obix/batch",
+                "/obix/config/",
+                "/obix/histories/",
+                "/obix/config/Services/AlarmService/"
+            ]
         );
-        let bare = read_lobby(&document(r#"<obj is="obix:Lobby"><op name="b" href="batch/" in="obix:BatchIn"/></obj>"#));
-        assert_eq!(bare.batch.as_ref().map(ObixPath::path), Some("/obix/batch/"));
+        let bare = read_lobby(&document(
+            r#"<obj is="obix:Lobby"><op name="b" href="batch/" in="obix:BatchIn"/></obj>"#,
+        ));
+        assert_eq!(
+            bare.batch.as_ref().map(ObixPath::path),
+            Some("/obix/batch/")
+        );
         assert_eq!(bare.alarms, None, "not exposed is no error");
     }
 
@@ -296,7 +361,13 @@ mod tests {
             .root,
         );
         assert_eq!(about.server_name.as_deref(), Some("st1"));
-        assert_eq!((about.zone, about.component_count), (Some(chrono_tz::Europe::Berlin), Some(3120)));
-        assert_eq!(about.server_time.expect("a time").to_rfc3339(), "2026-03-01T10:00:00+01:00");
+        assert_eq!(
+            (about.zone, about.component_count),
+            (Some(chrono_tz::Europe::Berlin), Some(3120))
+        );
+        assert_eq!(
+            about.server_time.expect("a time").to_rfc3339(),
+            "2026-03-01T10:00:00+01:00"
+        );
     }
 }

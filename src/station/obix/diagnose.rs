@@ -30,7 +30,13 @@ pub fn classify(error: &Object) -> ErrorClass {
     let display = error.display().unwrap_or_default().trim();
     let holds = |words: &[&str]| words.iter().any(|word| display.contains(word));
     let is_bare_class = !display.contains(char::is_whitespace) && display.ends_with("BadUriErr");
-    if is_bare_class || holds(&["Path depth", "Invalid name in path", "Cannot find lobby agent"]) {
+    if is_bare_class
+        || holds(&[
+            "Path depth",
+            "Invalid name in path",
+            "Cannot find lobby agent",
+        ])
+    {
         ErrorClass::NotFound
     } else if holds(&["Cannot translate", "Invalid"]) {
         ErrorClass::InvalidValue
@@ -51,39 +57,65 @@ pub(super) struct Asked<'a> {
 impl Asked<'_> {
     /// The error behind an `err` object.
     pub fn error_object(self, error: &Object) -> StationError {
-        let display = error.display().map(str::trim).filter(|text| !text.is_empty());
+        let display = error
+            .display()
+            .map(str::trim)
+            .filter(|text| !text.is_empty());
         let contract = error.attribute(Attribute::Is).unwrap_or_default();
         let detail = shorten(display.unwrap_or(contract));
         let target = self.target.to_owned();
         match classify(error) {
             ErrorClass::NotFound => StationError::NotFound { target, detail },
-            ErrorClass::PermissionDenied => {
-                StationError::PermissionDenied { user: self.user.to_owned(), target, detail }
-            }
+            ErrorClass::PermissionDenied => StationError::PermissionDenied {
+                user: self.user.to_owned(),
+                target,
+                detail,
+            },
             ErrorClass::Unsupported => StationError::InterfaceMissing {
                 station: self.station.to_owned(),
                 needs: "this oBIX operation",
                 detail: format!("{target}: {detail}"),
             },
-            ErrorClass::InvalidValue => StationError::BadQuery { query: target, detail },
-            ErrorClass::ServerError => StationError::Server { target, status: 200, detail },
+            ErrorClass::InvalidValue => StationError::BadQuery {
+                query: target,
+                detail,
+            },
+            ErrorClass::ServerError => StationError::Server {
+                target,
+                status: 200,
+                detail,
+            },
         }
     }
 
     /// The object of an answer, or what the answer means instead.
-    pub fn answer(self, status: u16, content_type: &str, body: &[u8]) -> Result<Object, StationError> {
+    pub fn answer(
+        self,
+        status: u16,
+        content_type: &str,
+        body: &[u8],
+    ) -> Result<Object, StationError> {
         let decoded = decode(body, None);
         match (status, decoded) {
             // The station's own words beat advice about the status.
             (_, Ok(root)) if root.element == Element::Err => Err(self.error_object(&root)),
             (200..=299, Ok(root)) => Ok(root),
-            (200..=299, Err(DecodeError::Html)) => Err(self.not_authenticated("an HTML page came instead of oBIX")),
+            (200..=299, Err(DecodeError::Html)) => {
+                Err(self.not_authenticated("an HTML page came instead of oBIX"))
+            }
             (200..=299, Err(_)) if content_type.contains("html") => {
                 Err(self.not_authenticated("an HTML page came instead of oBIX"))
             }
-            (200..=299, Err(DecodeError::TooLarge { what: "bytes", limit })) => {
-                Err(StationError::TooLarge { target: self.target.to_owned(), limit: limit as u64 })
-            }
+            (
+                200..=299,
+                Err(DecodeError::TooLarge {
+                    what: "bytes",
+                    limit,
+                }),
+            ) => Err(StationError::TooLarge {
+                target: self.target.to_owned(),
+                limit: limit as u64,
+            }),
             (200..=299, Err(error)) => Err(StationError::Protocol {
                 target: self.target.to_owned(),
                 expected: "an oBIX document",
@@ -159,11 +191,17 @@ mod tests {
     use super::*;
 
     fn asked(target: &str) -> Asked<'_> {
-        Asked { station: "https://st1", user: "bridge", target }
+        Asked {
+            station: "https://st1",
+            user: "bridge",
+            target,
+        }
     }
 
     fn err(is: &str, display: &str) -> Object {
-        Object::new(Element::Err).with(Attribute::Is, is).with(Attribute::Display, display)
+        Object::new(Element::Err)
+            .with(Attribute::Is, is)
+            .with(Attribute::Display, display)
     }
 
     #[test]
@@ -174,11 +212,19 @@ mod tests {
             ("obix:PermissionErr", "", ErrorClass::PermissionDenied),
             ("", "Path depth exceeded", ErrorClass::NotFound),
             ("", "Invalid name in path: 1x", ErrorClass::NotFound),
-            ("", "Cannot find lobby agent: ~alarmQuery", ErrorClass::NotFound),
+            (
+                "",
+                "Cannot find lobby agent: ~alarmQuery",
+                ErrorClass::NotFound,
+            ),
             ("", "com.tridium.obix.BadUriErr", ErrorClass::NotFound),
             ("", "Cannot translate obix:real", ErrorClass::InvalidValue),
             ("", "Invalid duration", ErrorClass::InvalidValue),
-            ("", "java.lang.NullPointerException", ErrorClass::ServerError),
+            (
+                "",
+                "java.lang.NullPointerException",
+                ErrorClass::ServerError,
+            ),
         ] {
             assert_eq!(classify(&err(is, display)), class, "{is} {display}");
         }
@@ -187,22 +233,37 @@ mod tests {
     #[test]
     fn every_status_has_its_own_diagnosis() {
         let kind = |target: &str, status: u16, body: &str| {
-            let error = asked(target).answer(status, "text/html", body.as_bytes()).expect_err("no object");
+            let error = asked(target)
+                .answer(status, "text/html", body.as_bytes())
+                .expect_err("no object");
             (error.kind(), error.to_string())
         };
         let point = "/obix/config/Demo/Zone1/out/";
         assert!(kind(point, 401, "").1.contains("HTTPBasicScheme"));
         assert_eq!(kind(point, 302, "").0, "station-auth");
-        assert_eq!(kind(point, 200, "<!DOCTYPE html><html></html>").0, "station-auth");
+        assert_eq!(
+            kind(point, 200, "<!DOCTYPE html><html></html>").0,
+            "station-auth"
+        );
         assert_eq!(kind(point, 403, "").0, "permission-denied");
-        assert!(kind(point, 403, "oBIX server not licensed").1.contains("a licensed oBIX server"));
-        assert_eq!(kind(point, 403, "<err is='obix:BadUriErr' display='/x'/>").0, "not-found");
+        assert!(
+            kind(point, 403, "oBIX server not licensed")
+                .1
+                .contains("a licensed oBIX server")
+        );
+        assert_eq!(
+            kind(point, 403, "<err is='obix:BadUriErr' display='/x'/>").0,
+            "not-found"
+        );
         assert_eq!(kind("/obix/about/", 404, "").0, "interface-missing");
         assert_eq!(kind(point, 404, "").0, "not-found");
         assert!(kind(point, 410, "").1.contains("Enabled=false"));
         assert!(kind(point, 500, "oops").1.contains("export=\"true\""));
         assert_eq!(kind(point, 503, "").0, "station-busy");
         assert_eq!(kind(point, 400, "").0, "bad-query");
-        assert_eq!(kind(point, 200, "<err is='obix:PermissionErr' display='no'/>").0, "permission-denied");
+        assert_eq!(
+            kind(point, 200, "<err is='obix:PermissionErr' display='no'/>").0,
+            "permission-denied"
+        );
     }
 }

@@ -69,14 +69,20 @@ pub fn parse_display(display: &str, translations: &FlagTranslations) -> DisplayP
         Some((text, flags, after))
     });
     let Some((text, flags, after)) = group else {
-        return DisplayParts { text: display.trim().to_owned(), ..DisplayParts::default() };
+        return DisplayParts {
+            text: display.trim().to_owned(),
+            ..DisplayParts::default()
+        };
     };
     let words = StatusWords::parse(flags);
     let mut parts = DisplayParts {
         text: text.trim().to_owned(),
         flags: words.bits,
         unknown_flags: Vec::new(),
-        active_level: after.trim().strip_prefix('@').and_then(|level| level.parse().ok()),
+        active_level: after
+            .trim()
+            .strip_prefix('@')
+            .and_then(|level| level.parse().ok()),
     };
     for word in words.unknown {
         match translations.translate(&word) {
@@ -151,7 +157,13 @@ mod tests {
         assert_eq!(english("21.5 °C {ok}").quality(), Quality::Good);
         assert_eq!(english("21.5 {stale}").quality(), Quality::Bad);
         assert_eq!(english("21.5 {ok} @ 99").active_level, None);
-        assert_eq!(english("plain"), DisplayParts { text: "plain".into(), ..DisplayParts::default() });
+        assert_eq!(
+            english("plain"),
+            DisplayParts {
+                text: "plain".into(),
+                ..DisplayParts::default()
+            }
+        );
     }
 
     #[test]
@@ -159,8 +171,9 @@ mod tests {
         let display = "42,0 {vers le bas,éventé}";
         assert_eq!(english(display).quality(), Quality::Uncertain);
         assert_eq!(english(display).unknown_flags, ["vers le bas", "éventé"]);
-        let french =
-            FlagTranslations::english().with("Vers le bas", StatusBits::DOWN).with("éventé", StatusBits::STALE);
+        let french = FlagTranslations::english()
+            .with("Vers le bas", StatusBits::DOWN)
+            .with("éventé", StatusBits::STALE);
         let parts = parse_display(display, &french);
         assert_eq!((parts.flags.bits(), parts.quality()), (0x14, Quality::Bad));
     }
@@ -171,10 +184,16 @@ mod tests {
         object.set(Attribute::Display, "42,0 {vers le bas,éventé}");
         object.set(Attribute::Status, "down");
         let parts = object_status(&object, &FlagTranslations::english());
-        assert_eq!((parts.flags, parts.quality()), (StatusBits::DOWN, Quality::Bad));
+        assert_eq!(
+            (parts.flags, parts.quality()),
+            (StatusBits::DOWN, Quality::Bad)
+        );
         let mut strange = Object::new(Element::Real);
         strange.set(Attribute::Status, "sleeping");
-        assert_eq!(object_status(&strange, &FlagTranslations::english()).quality(), Quality::Uncertain);
+        assert_eq!(
+            object_status(&strange, &FlagTranslations::english()).quality(),
+            Quality::Uncertain
+        );
     }
 
     proptest! {

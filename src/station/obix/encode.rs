@@ -22,7 +22,10 @@ fn write(object: &Object, text: &mut String) {
         text.push_str(attribute.local_name());
         text.push_str("=\"");
         // Line breaks and tabs would be read back as blanks.
-        let escaped = escape(value).replace('\t', "&#9;").replace('\n', "&#10;").replace('\r', "&#13;");
+        let escaped = escape(value)
+            .replace('\t', "&#9;")
+            .replace('\n', "&#10;")
+            .replace('\r', "&#13;");
         text.push_str(&escaped);
         text.push('"');
     }
@@ -41,25 +44,36 @@ fn write(object: &Object, text: &mut String) {
 
 /// A batch of reads; the root must be a `list` (oBIX specification §8).
 pub fn batch_read(paths: &[ObixPath]) -> Object {
-    let mut batch =
-        Object::new(Element::List).with(Attribute::Is, "obix:BatchIn").with(Attribute::Of, "obix:uri");
+    let mut batch = Object::new(Element::List)
+        .with(Attribute::Is, "obix:BatchIn")
+        .with(Attribute::Of, "obix:uri");
     batch.children = paths
         .iter()
         .map(|path| {
-            Object::new(Element::Uri).with(Attribute::Is, "obix:Read").with(Attribute::Val, path.request_target())
+            Object::new(Element::Uri)
+                .with(Attribute::Is, "obix:Read")
+                .with(Attribute::Val, path.request_target())
         })
         .collect();
     batch
 }
 
 /// The filter of a history query: inclusive bounds, the oldest `limit` records (oBIX specification §10.3).
-pub fn history_filter(start: Option<DateTime<FixedOffset>>, end: Option<DateTime<FixedOffset>>, limit: u32) -> Object {
+pub fn history_filter(
+    start: Option<DateTime<FixedOffset>>,
+    end: Option<DateTime<FixedOffset>>,
+    limit: u32,
+) -> Object {
     let filter = Object::new(Element::Obj).with(Attribute::Is, "obix:HistoryFilter");
     with_window(filter, start, end, Some(limit))
 }
 
 /// The argument of a history rollup (oBIX specification §10.5).
-pub fn rollup_filter(start: DateTime<FixedOffset>, end: DateTime<FixedOffset>, interval: TimeDelta) -> Object {
+pub fn rollup_filter(
+    start: DateTime<FixedOffset>,
+    end: DateTime<FixedOffset>,
+    interval: TimeDelta,
+) -> Object {
     let filter = Object::new(Element::Obj).with(Attribute::Is, "obix:HistoryRollupIn");
     with_window(filter, Some(start), Some(end), None).with_child(
         Object::new(Element::Reltime)
@@ -76,7 +90,9 @@ fn with_window(
 ) -> Object {
     if let Some(limit) = limit {
         filter = filter.with_child(
-            Object::new(Element::Int).with(Attribute::Name, "limit").with(Attribute::Val, limit.to_string()),
+            Object::new(Element::Int)
+                .with(Attribute::Name, "limit")
+                .with(Attribute::Val, limit.to_string()),
         );
     }
     for (name, instant) in [("start", start), ("end", end)] {
@@ -84,7 +100,10 @@ fn with_window(
             filter = filter.with_child(
                 Object::new(Element::Abstime)
                     .with(Attribute::Name, name)
-                    .with(Attribute::Val, instant.to_rfc3339_opts(SecondsFormat::Millis, false)),
+                    .with(
+                        Attribute::Val,
+                        instant.to_rfc3339_opts(SecondsFormat::Millis, false),
+                    ),
             );
         }
     }
@@ -116,18 +135,26 @@ mod tests {
     }
 
     fn any_object() -> impl Strategy<Value = Object> {
-        let element = prop_oneof![Just(Element::Obj), Just(Element::Real), Just(Element::Op), Just(Element::Err)];
-        let attributes = proptest::option::of("[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\ufffe\\uffff]{0,12}");
-        let leaf = (element, attributes.clone(), attributes).prop_map(|(element, name, display)| {
-            let mut object = Object::new(element);
-            if let Some(name) = name {
-                object.set(Attribute::Name, name);
-            }
-            if let Some(display) = display {
-                object.set(Attribute::Display, display);
-            }
-            object
-        });
+        let element = prop_oneof![
+            Just(Element::Obj),
+            Just(Element::Real),
+            Just(Element::Op),
+            Just(Element::Err)
+        ];
+        let attributes = proptest::option::of(
+            "[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\ufffe\\uffff]{0,12}",
+        );
+        let leaf =
+            (element, attributes.clone(), attributes).prop_map(|(element, name, display)| {
+                let mut object = Object::new(element);
+                if let Some(name) = name {
+                    object.set(Attribute::Name, name);
+                }
+                if let Some(display) = display {
+                    object.set(Attribute::Display, display);
+                }
+                object
+            });
         leaf.prop_recursive(4, 20, 4, |inner| {
             proptest::collection::vec(inner, 0..4).prop_map(|children| {
                 let mut object = Object::new(Element::List);

@@ -62,7 +62,12 @@ pub struct WalkOptions {
 impl Default for WalkOptions {
     /// Twelve levels, 5,000 components, no extensions (oBIX specification §4.4).
     fn default() -> Self {
-        Self { max_depth: 12, max_components: 5000, skip: Vec::new(), enters_extensions: false }
+        Self {
+            max_depth: 12,
+            max_components: 5000,
+            skip: Vec::new(),
+            enters_extensions: false,
+        }
     }
 }
 
@@ -96,7 +101,12 @@ impl ObixClient {
     ///
     /// # Errors
     /// For the start itself and for a lost connection; what fails below stands in the result.
-    pub async fn walk(&self, scope: &CallScope, start: &ObixPath, options: &WalkOptions) -> Result<Walk, StationError> {
+    pub async fn walk(
+        &self,
+        scope: &CallScope,
+        start: &ObixPath,
+        options: &WalkOptions,
+    ) -> Result<Walk, StationError> {
         let mut walk = Walk::default();
         let mut visited = HashSet::from([start.key()]);
         let mut queue = VecDeque::from([(start.clone(), 0_u32, None::<usize>)]);
@@ -112,8 +122,11 @@ impl ObixClient {
                 (Err(error), _) => return Err(error),
             };
             for child in folder.children {
-                let is_extension = !matches!(child.class, ComponentClass::Point | ComponentClass::Other);
-                if (is_extension && !options.enters_extensions) || options.skip.contains(&child.name) {
+                let is_extension =
+                    !matches!(child.class, ComponentClass::Point | ComponentClass::Other);
+                if (is_extension && !options.enters_extensions)
+                    || options.skip.contains(&child.name)
+                {
                     continue;
                 }
                 if !child.path.is_in_tree() || !visited.insert(child.path.key()) {
@@ -126,7 +139,11 @@ impl ObixClient {
                 if depth + 1 < options.max_depth {
                     queue.push_back((child.path.clone(), depth + 1, Some(walk.components.len())));
                 }
-                walk.components.push(WalkedComponent { depth: depth + 1, component: child, problem: None });
+                walk.components.push(WalkedComponent {
+                    depth: depth + 1,
+                    component: child,
+                    problem: None,
+                });
             }
         }
         Ok(walk)
@@ -134,9 +151,17 @@ impl ObixClient {
 
     /// The history that a history extension writes, as it is written there: `/Station/Id`, `Station/Id`
     /// or a bare `Id`.
-    pub async fn history_name(&self, scope: &CallScope, extension: &ObixPath) -> Result<Option<String>, StationError> {
+    pub async fn history_name(
+        &self,
+        scope: &CallScope,
+        extension: &ObixPath,
+    ) -> Result<Option<String>, StationError> {
         let document = self.get(scope, extension).await?;
-        let name = document.root.child("historyName").filter(|name| !name.is_null()).and_then(Object::val);
+        let name = document
+            .root
+            .child("historyName")
+            .filter(|name| !name.is_null())
+            .and_then(Object::val);
         Ok(name.filter(|name| !name.is_empty()).map(str::to_owned))
     }
 }
@@ -156,17 +181,29 @@ fn stays_local(error: &StationError) -> bool {
 
 fn read_folder(path: &ObixPath, document: &Document) -> Folder {
     let root = &document.root;
-    let children = root.children.iter().filter(|child| child.element == Element::Ref && !child.is_null());
-    let operations = root.children.iter().filter(|child| child.element == Element::Op);
-    let properties =
-        root.children.iter().filter(|child| child.element.is_value() || matches!(child.element, Element::Obj | Element::List));
+    let children = root
+        .children
+        .iter()
+        .filter(|child| child.element == Element::Ref && !child.is_null());
+    let operations = root
+        .children
+        .iter()
+        .filter(|child| child.element == Element::Op);
+    let properties = root.children.iter().filter(|child| {
+        child.element.is_value() || matches!(child.element, Element::Obj | Element::List)
+    });
     Folder {
         path: path.clone(),
         type_spec: root.type_spec().map(str::to_owned),
         display_name: root.display_name().map(str::to_owned),
-        children: children.filter_map(|child| read_ref(document, child)).collect(),
+        children: children
+            .filter_map(|child| read_ref(document, child))
+            .collect(),
         properties: properties.cloned().collect(),
-        operations: operations.filter_map(Object::name).map(str::to_owned).collect(),
+        operations: operations
+            .filter_map(Object::name)
+            .map(str::to_owned)
+            .collect(),
     }
 }
 
@@ -189,7 +226,9 @@ fn classify(child: &Object) -> ComponentClass {
     }
     let type_spec = child.type_spec().unwrap_or_default();
     let type_name = type_spec.rsplit(':').next().unwrap_or_default();
-    if type_spec.starts_with("control:") && (type_name.ends_with("Point") || type_name.ends_with("Writable")) {
+    if type_spec.starts_with("control:")
+        && (type_name.ends_with("Point") || type_name.ends_with("Writable"))
+    {
         ComponentClass::Point
     } else if type_name.ends_with("HistoryExt") {
         ComponentClass::HistoryExtension
@@ -219,8 +258,18 @@ mod tests {
             <op name="reset" href="reset/"/></obj>"#;
         let root = decode(body.as_bytes(), None).expect("valid");
         let path = ObixPath::parse("/obix/config/Demo/").expect("a path");
-        let folder = read_folder(&path, &Document { base: path.clone(), root });
-        let classes: Vec<_> = folder.children.iter().map(|child| (child.name.as_str(), child.class)).collect();
+        let folder = read_folder(
+            &path,
+            &Document {
+                base: path.clone(),
+                root,
+            },
+        );
+        let classes: Vec<_> = folder
+            .children
+            .iter()
+            .map(|child| (child.name.as_str(), child.class))
+            .collect();
         assert_eq!(
             classes,
             [
@@ -230,7 +279,13 @@ mod tests {
                 ("Sub$20Folder", ComponentClass::Other)
             ]
         );
-        assert_eq!(folder.children[3].path.path(), "/obix/config/Demo/Sub$20Folder/");
-        assert_eq!((folder.properties.len(), folder.operations.as_slice()), (1, ["reset".to_owned()].as_slice()));
+        assert_eq!(
+            folder.children[3].path.path(),
+            "/obix/config/Demo/Sub$20Folder/"
+        );
+        assert_eq!(
+            (folder.properties.len(), folder.operations.as_slice()),
+            (1, ["reset".to_owned()].as_slice())
+        );
     }
 }

@@ -7,7 +7,10 @@ use super::encode::{history_filter, rollup_filter};
 use super::href::ObixPath;
 use super::object::{Element, Object, Scalar};
 use super::paging::HistoryPager;
-use super::record::{HistoryPage, HistoryRecord, RecordPrototype, RollupBucket, read_page, read_rollup, rollup_buckets};
+use super::record::{
+    HistoryPage, HistoryRecord, RecordPrototype, RollupBucket, read_page, read_rollup,
+    rollup_buckets,
+};
 use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
 
@@ -62,7 +65,12 @@ pub struct HistoryReadOptions {
 
 impl Default for HistoryReadOptions {
     fn default() -> Self {
-        Self { page_limit: 1000, max_records: 500_000, max_requests: 1000, timeout: TimeoutClass::Query }
+        Self {
+            page_limit: 1000,
+            max_records: 500_000,
+            max_requests: 1000,
+            timeout: TimeoutClass::Query,
+        }
     }
 }
 
@@ -88,15 +96,29 @@ impl ObixClient {
     /// [`StationError::InterfaceMissing`] when the lobby shows no histories to this user.
     pub async fn histories(&self, scope: &CallScope) -> Result<HistoryList, StationError> {
         let lobby = self.lobby(scope).await?;
-        let root = lobby.histories.as_ref().ok_or_else(|| self.not_exposed("histories over oBIX"))?;
+        let root = lobby
+            .histories
+            .as_ref()
+            .ok_or_else(|| self.not_exposed("histories over oBIX"))?;
         let devices = self.get(scope, root).await?;
         let mut list = HistoryList::default();
         for (device, path) in named_refs(&devices) {
             match self.get(scope, &path).await {
-                Ok(document) => list.histories.extend(
-                    named_refs(&document).into_iter().map(|(name, path)| HistoryRef { device: device.clone(), name, path }),
-                ),
-                Err(error @ (StationError::NotFound { .. } | StationError::PermissionDenied { .. })) => {
+                Ok(document) => {
+                    list.histories
+                        .extend(
+                            named_refs(&document)
+                                .into_iter()
+                                .map(|(name, path)| HistoryRef {
+                                    device: device.clone(),
+                                    name,
+                                    path,
+                                }),
+                        )
+                }
+                Err(
+                    error @ (StationError::NotFound { .. } | StationError::PermissionDenied { .. }),
+                ) => {
                     list.problems.push((device, error));
                 }
                 Err(error) => return Err(error),
@@ -106,20 +128,39 @@ impl ObixClient {
     }
 
     /// The path of a history by its id, `/Station/Name`.
-    pub async fn history_path(&self, scope: &CallScope, id: &str) -> Result<ObixPath, StationError> {
+    pub async fn history_path(
+        &self,
+        scope: &CallScope,
+        id: &str,
+    ) -> Result<ObixPath, StationError> {
         let lobby = self.lobby(scope).await?;
-        let root = lobby.histories.as_ref().ok_or_else(|| self.not_exposed("histories over oBIX"))?;
-        let names = id.trim_start_matches('/').split('/').filter(|name| !name.is_empty());
-        let path = names.clone().fold(root.clone(), |path, name| path.child(name));
+        let root = lobby
+            .histories
+            .as_ref()
+            .ok_or_else(|| self.not_exposed("histories over oBIX"))?;
+        let names = id
+            .trim_start_matches('/')
+            .split('/')
+            .filter(|name| !name.is_empty());
+        let path = names
+            .clone()
+            .fold(root.clone(), |path, name| path.child(name));
         if names.clone().count() != 2 || names.into_iter().any(|name| name == "..") {
             let detail = "a history id has the form /Station/Name".to_owned();
-            return Err(StationError::InvalidInput { what: "history id", detail: format!("{id:?}: {detail}") });
+            return Err(StationError::InvalidInput {
+                what: "history id",
+                detail: format!("{id:?}: {detail}"),
+            });
         }
         Ok(path)
     }
 
     /// Count and bounds of a history.
-    pub async fn history_info(&self, scope: &CallScope, history: &ObixPath) -> Result<HistoryInfo, StationError> {
+    pub async fn history_info(
+        &self,
+        scope: &CallScope,
+        history: &ObixPath,
+    ) -> Result<HistoryInfo, StationError> {
         Ok(read_info(&self.get(scope, history).await?.root))
     }
 
@@ -133,7 +174,15 @@ impl ObixClient {
         timeout: TimeoutClass,
     ) -> Result<HistoryPage, StationError> {
         let argument = history_filter(Some(window.0), Some(window.1), limit);
-        let document = self.ask(scope, &history.child("~historyQuery"), history, &argument, timeout).await?;
+        let document = self
+            .ask(
+                scope,
+                &history.child("~historyQuery"),
+                history,
+                &argument,
+                timeout,
+            )
+            .await?;
         let mut page = read_page(&document.root, None);
         if page.as_ref().is_some_and(|page| page.unreadable > 0) {
             // Times without offset and zone: now the station's own zone is needed.
@@ -163,7 +212,9 @@ impl ObixClient {
                 break;
             }
             let bounds = (request.start, request.end);
-            let page = self.history_page(scope, history, bounds, request.limit, options.timeout).await?;
+            let page = self
+                .history_page(scope, history, bounds, request.limit, options.timeout)
+                .await?;
             reading.requests += 1;
             reading.unreadable += page.unreadable;
             if let Some(problem) = &page.first_problem {
@@ -203,7 +254,9 @@ impl ObixClient {
         }
         let argument = rollup_filter(window.0, window.1, interval);
         let operation = history.child("~historyRollup");
-        let document = self.ask(scope, &operation, history, &argument, TimeoutClass::Query).await?;
+        let document = self
+            .ask(scope, &operation, history, &argument, TimeoutClass::Query)
+            .await?;
         let zone = self.station_zone(scope).await;
         read_rollup(&document.root, zone).map_err(|found| StationError::Protocol {
             target: history.to_string(),
@@ -214,7 +267,11 @@ impl ObixClient {
 }
 
 fn named_refs(document: &Document) -> Vec<(String, ObixPath)> {
-    let refs = document.root.children.iter().filter(|child| child.element == Element::Ref);
+    let refs = document
+        .root
+        .children
+        .iter()
+        .filter(|child| child.element == Element::Ref);
     refs.filter_map(|child| {
         let path = document.path_of(child)?;
         let name = child.name().unwrap_or(path.last_segment()).to_owned();
@@ -228,7 +285,9 @@ fn read_info(root: &Object) -> HistoryInfo {
         Some(Ok(Scalar::Instant(instant))) => Some(instant),
         _ => None,
     };
-    let count = root.child("count").and_then(|child| child.scalar(None).ok());
+    let count = root
+        .child("count")
+        .and_then(|child| child.scalar(None).ok());
     let is_empty = count == Some(Scalar::Int(0));
     HistoryInfo {
         count: match count {
@@ -238,7 +297,9 @@ fn read_info(root: &Object) -> HistoryInfo {
         // Empty histories come with odd bounds.
         start: time("start").filter(|_| !is_empty),
         end: time("end").filter(|_| !is_empty),
-        can_roll_up: root.child("rollup").is_some_and(|child| child.element == Element::Op),
+        can_roll_up: root
+            .child("rollup")
+            .is_some_and(|child| child.element == Element::Op),
     }
 }
 
@@ -259,6 +320,12 @@ mod tests {
         assert!(info.has_rolled_past(asked("2024-06-01T00:00:00-04:00")));
         assert!(!info.has_rolled_past(asked("2024-07-01T00:00:00-04:00")));
         let empty = r#"<obj><int name="count" val="0"/><abstime name="start" null="true" val="1970-01-01T00:00:00Z"/><abstime name="end" val="null"/></obj>"#;
-        assert_eq!(read_info(&decode(empty.as_bytes(), None).expect("valid")), HistoryInfo { count: Some(0), ..HistoryInfo::default() });
+        assert_eq!(
+            read_info(&decode(empty.as_bytes(), None).expect("valid")),
+            HistoryInfo {
+                count: Some(0),
+                ..HistoryInfo::default()
+            }
+        );
     }
 }

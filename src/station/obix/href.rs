@@ -44,14 +44,19 @@ pub struct ObixPath {
 impl ObixPath {
     /// The lobby.
     pub fn lobby() -> Self {
-        Self { path: "/obix/".into(), query: None }
+        Self {
+            path: "/obix/".into(),
+            query: None,
+        }
     }
 
     /// Reads an absolute or server-absolute reference.
     pub fn parse(href: &str) -> Result<Self, HrefError> {
         match resolve(&Self::lobby(), href)? {
             Reference::Object(path) => Ok(path),
-            Reference::Fragment(_) | Reference::Contract(_) => Err(HrefError::NotAnObject { href: shorten(href) }),
+            Reference::Fragment(_) | Reference::Contract(_) => Err(HrefError::NotAnObject {
+                href: shorten(href),
+            }),
         }
     }
 
@@ -59,12 +64,15 @@ impl ObixPath {
     ///
     /// Names are taken verbatim, `$20` included (oBIX specification §4.2).
     pub fn of_slot_path(slot_path: &str) -> Result<Self, HrefError> {
-        let wrong = || HrefError::NotASlotPath { text: shorten(slot_path) };
+        let wrong = || HrefError::NotASlotPath {
+            text: shorten(slot_path),
+        };
         let names = slot_path.strip_prefix("slot:/").ok_or_else(wrong)?;
         let names = names.strip_suffix('/').unwrap_or(names);
         let mut path = String::from("/obix/config/");
         for name in names.split('/').filter(|_| !names.is_empty()) {
-            if name.is_empty() || name == "." || name == ".." || name.chars().any(char::is_control) {
+            if name.is_empty() || name == "." || name == ".." || name.chars().any(char::is_control)
+            {
                 return Err(wrong());
             }
             path.extend(utf8_percent_encode(name, NOT_IN_NAMES));
@@ -97,7 +105,11 @@ impl ObixPath {
 
     /// The last path segment as written.
     pub fn last_segment(&self) -> &str {
-        self.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+        self.path
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
     }
 
     /// Path as received, for messages.
@@ -135,7 +147,11 @@ impl ObixPath {
 
     /// The path that children are relative to: with a trailing slash, unless the object was a query.
     fn as_base(&self) -> String {
-        if self.query.is_some() || self.path.ends_with('/') { self.path.clone() } else { format!("{}/", self.path) }
+        if self.query.is_some() || self.path.ends_with('/') {
+            self.path.clone()
+        } else {
+            format!("{}/", self.path)
+        }
     }
 }
 
@@ -149,7 +165,12 @@ impl fmt::Display for ObixPath {
 }
 
 /// Unreserved characters and `$` stay in names.
-const NOT_IN_NAMES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'$');
+const NOT_IN_NAMES: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'$');
 /// Path characters of RFC 3986 stay.
 const NOT_IN_PATH: &AsciiSet = &NOT_IN_NAMES
     .remove(b'/')
@@ -209,7 +230,9 @@ pub fn resolve(base: &ObixPath, href: &str) -> Result<Reference, HrefError> {
         return Err(HrefError::TooLong);
     }
     if href.chars().any(char::is_control) {
-        return Err(HrefError::ControlCharacter { href: shorten(href) });
+        return Err(HrefError::ControlCharacter {
+            href: shorten(href),
+        });
     }
     if let Some(fragment) = href.strip_prefix('#') {
         return Ok(Reference::Fragment(fragment.to_owned()));
@@ -231,7 +254,10 @@ pub fn resolve(base: &ObixPath, href: &str) -> Result<Reference, HrefError> {
         None if path.is_empty() => base.path.clone(),
         None => {
             let base = base.as_base();
-            let folder = base.rfind('/').and_then(|end| base.get(..=end)).unwrap_or("/");
+            let folder = base
+                .rfind('/')
+                .and_then(|end| base.get(..=end))
+                .unwrap_or("/");
             without_dots(&format!("{folder}{path}"))
         }
     };
@@ -242,7 +268,9 @@ pub fn resolve(base: &ObixPath, href: &str) -> Result<Reference, HrefError> {
 fn scheme_and_rest(path: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = path.split_once(':')?;
     let mut letters = scheme.chars();
-    let valid = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
+    let valid = letters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic())
         && letters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
     valid.then_some((scheme, rest))
 }
@@ -250,7 +278,9 @@ fn scheme_and_rest(path: &str) -> Option<(&str, &str)> {
 /// The path behind `//authority`.
 fn after_authority(text: &str) -> &str {
     let text = text.strip_prefix("//").unwrap_or(text);
-    text.find('/').and_then(|start| text.get(start..)).unwrap_or("/")
+    text.find('/')
+        .and_then(|start| text.get(start..))
+        .unwrap_or("/")
 }
 
 /// Removes `.` and `..` segments; nothing climbs above the root.
@@ -300,20 +330,41 @@ mod tests {
     fn references_resolve_as_the_specification_lists_them() {
         let point = "/obix/config/Demo/Zone1Sp/";
         assert_eq!(resolved(point, "out/"), "/obix/config/Demo/Zone1Sp/out/");
-        assert_eq!(resolved("/obix/config/Demo/Zone1Sp", "out/"), "/obix/config/Demo/Zone1Sp/out/");
-        assert_eq!(resolved(point, "https://localhost:443/obix/config/A/"), "/obix/config/A/");
+        assert_eq!(
+            resolved("/obix/config/Demo/Zone1Sp", "out/"),
+            "/obix/config/Demo/Zone1Sp/out/"
+        );
+        assert_eq!(
+            resolved(point, "https://localhost:443/obix/config/A/"),
+            "/obix/config/A/"
+        );
         assert_eq!(resolved(point, "/obix/config/A/"), "/obix/config/A/");
         assert_eq!(resolved(point, "../B/"), "/obix/config/Demo/B/");
         let history = "/obix/histories/St1/Zone1T/";
-        assert_eq!(resolved(history, "~historyQuery/"), "/obix/histories/St1/Zone1T/~historyQuery/");
+        assert_eq!(
+            resolved(history, "~historyQuery/"),
+            "/obix/histories/St1/Zone1T/~historyQuery/"
+        );
         assert_eq!(
             resolved(history, "~historyQuery?limit=1000"),
             "/obix/histories/St1/Zone1T/~historyQuery?limit=1000"
         );
-        assert_eq!(resolved("/obix/histories/St1/Zone1T/~historyQuery?limit=5", "count/"), "/obix/histories/St1/Zone1T/count/");
-        assert_eq!(resolve(&path(point), "#RecordDef"), Ok(Reference::Fragment("RecordDef".into())));
-        assert_eq!(resolve(&path(point), "obix:Point"), Ok(Reference::Contract("obix:Point".into())));
-        assert_eq!(resolved(point, "/obix/def/obix:HistoryFilter"), "/obix/def/obix:HistoryFilter");
+        assert_eq!(
+            resolved("/obix/histories/St1/Zone1T/~historyQuery?limit=5", "count/"),
+            "/obix/histories/St1/Zone1T/count/"
+        );
+        assert_eq!(
+            resolve(&path(point), "#RecordDef"),
+            Ok(Reference::Fragment("RecordDef".into()))
+        );
+        assert_eq!(
+            resolve(&path(point), "obix:Point"),
+            Ok(Reference::Contract("obix:Point".into()))
+        );
+        assert_eq!(
+            resolved(point, "/obix/def/obix:HistoryFilter"),
+            "/obix/def/obix:HistoryFilter"
+        );
     }
 
     #[test]
@@ -337,14 +388,26 @@ mod tests {
     #[test]
     fn request_paths_keep_escapes_and_never_double_them() {
         let point = ObixPath::of_slot_path("slot:/Drivers/SW$20ALTA$201").expect("a slot path");
-        assert_eq!(point.request_target(), "/obix/config/Drivers/SW$20ALTA$201/");
-        assert_eq!(path("/obix/config/A%20B/").request_target(), "/obix/config/A%20B/");
-        assert_eq!(path("/obix/config/50%/é/").request_target(), "/obix/config/50%25/%C3%A9/");
+        assert_eq!(
+            point.request_target(),
+            "/obix/config/Drivers/SW$20ALTA$201/"
+        );
+        assert_eq!(
+            path("/obix/config/A%20B/").request_target(),
+            "/obix/config/A%20B/"
+        );
+        assert_eq!(
+            path("/obix/config/50%/é/").request_target(),
+            "/obix/config/50%25/%C3%A9/"
+        );
         assert_eq!(
             path("/obix/h/~historyQuery?start=2024-08-20T00:00:00.000+02:00").request_target(),
             "/obix/h/~historyQuery?start=2024-08-20T00:00:00.000%2B02:00"
         );
-        assert_eq!(ObixPath::of_slot_path("slot:/").expect("the root").path(), "/obix/config/");
+        assert_eq!(
+            ObixPath::of_slot_path("slot:/").expect("the root").path(),
+            "/obix/config/"
+        );
         for wrong in ["h:2f1", "slot:/A//B", "slot:/../x", "slot:/a\n"] {
             assert!(ObixPath::of_slot_path(wrong).is_err(), "{wrong}");
         }

@@ -180,7 +180,11 @@ pub struct Object {
 impl Object {
     /// An object without attributes or children.
     pub fn new(element: Element) -> Self {
-        Self { element, attributes: Vec::new(), children: Vec::new() }
+        Self {
+            element,
+            attributes: Vec::new(),
+            children: Vec::new(),
+        }
     }
 
     /// The same object with an attribute more.
@@ -197,7 +201,9 @@ impl Object {
 
     /// All attributes in the order of the document.
     pub fn attributes(&self) -> impl Iterator<Item = (Attribute, &str)> {
-        self.attributes.iter().map(|(attribute, text)| (*attribute, &**text))
+        self.attributes
+            .iter()
+            .map(|(attribute, text)| (*attribute, &**text))
     }
 
     /// Adds an attribute; the first one of a kind counts.
@@ -207,7 +213,10 @@ impl Object {
 
     /// An attribute's text as received.
     pub fn attribute(&self, attribute: Attribute) -> Option<&str> {
-        self.attributes.iter().find(|(kind, _)| *kind == attribute).map(|(_, text)| &**text)
+        self.attributes
+            .iter()
+            .find(|(kind, _)| *kind == attribute)
+            .map(|(_, text)| &**text)
     }
 
     /// Name within the parent: the escaped slot name on a Niagara station.
@@ -239,49 +248,69 @@ impl Object {
     ///
     /// A time whose text is `null` counts too: stations send it for empty histories.
     pub fn is_null(&self) -> bool {
-        if self.attribute(Attribute::Null).is_some_and(|text| matches!(text.trim(), "true" | "1")) {
+        if self
+            .attribute(Attribute::Null)
+            .is_some_and(|text| matches!(text.trim(), "true" | "1"))
+        {
             return true;
         }
-        matches!(self.element, Element::Abstime | Element::Date | Element::Time)
-            && self.val().is_some_and(|text| text.trim().eq_ignore_ascii_case("null"))
+        matches!(
+            self.element,
+            Element::Abstime | Element::Date | Element::Time
+        ) && self
+            .val()
+            .is_some_and(|text| text.trim().eq_ignore_ascii_case("null"))
     }
 
     /// Whether this user may PUT the value; says nothing about points (oBIX specification §6.1).
     pub fn is_writable(&self) -> bool {
-        self.attribute(Attribute::Writable).is_some_and(|text| matches!(text.trim(), "true" | "1"))
+        self.attribute(Attribute::Writable)
+            .is_some_and(|text| matches!(text.trim(), "true" | "1"))
     }
 
     /// Contracts of `is`, most specific first.
     pub fn contracts(&self) -> impl Iterator<Item = &str> {
-        self.attribute(Attribute::Is).unwrap_or_default().split_whitespace()
+        self.attribute(Attribute::Is)
+            .unwrap_or_default()
+            .split_whitespace()
     }
 
     /// Whether the object implements a contract; `/obix/def/` before it and letter case of the
     /// prefix are ignored.
     pub fn implements(&self, contract: &str) -> bool {
-        self.contracts().any(|candidate| contract_name(candidate) == contract)
+        self.contracts()
+            .any(|candidate| contract_name(candidate) == contract)
     }
 
     /// The Niagara type of the object: its first contract behind `/obix/def/`.
     pub fn type_spec(&self) -> Option<&str> {
-        self.contracts().find(|candidate| candidate.contains("/def/")).map(contract_name)
+        self.contracts()
+            .find(|candidate| candidate.contains("/def/"))
+            .map(contract_name)
     }
 
     /// Unit name without `obix:units/`; `None` also for the null unit.
     pub fn unit_name(&self) -> Option<&str> {
         let text = self.attribute(Attribute::Unit)?.trim();
-        let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or(text);
+        let name = text
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap_or(text);
         (!name.is_empty() && name != "null").then_some(name)
     }
 
     /// Zone of a time value, when it names a zone of the time-zone database.
     pub fn zone(&self) -> Option<Tz> {
-        self.attribute(Attribute::Tz).and_then(|text| text.trim().parse().ok())
+        self.attribute(Attribute::Tz)
+            .and_then(|text| text.trim().parse().ok())
     }
 
     /// The first child of this name.
     pub fn child(&self, name: &str) -> Option<&Object> {
-        self.children.iter().find(|child| child.name() == Some(name))
+        self.children
+            .iter()
+            .find(|child| child.name() == Some(name))
     }
 
     /// The value of the object, read by its element (oBIX specification §2.1).
@@ -309,20 +338,28 @@ impl Object {
             },
             Element::Int => match text {
                 None => Ok(Scalar::Int(0)),
-                Some(text) => text.trim().parse().map(Scalar::Int).map_err(|_| wrong("a whole number of 64 bits")),
+                Some(text) => text
+                    .trim()
+                    .parse()
+                    .map(Scalar::Int)
+                    .map_err(|_| wrong("a whole number of 64 bits")),
             },
             Element::Real => match text {
                 None => Ok(Scalar::Real(0.0)),
-                Some(text) => parse_real(text).map(Scalar::Real).ok_or_else(|| wrong("a number")),
+                Some(text) => parse_real(text)
+                    .map(Scalar::Real)
+                    .ok_or_else(|| wrong("a number")),
             },
             Element::Str => Ok(Scalar::Text(text.unwrap_or_default().to_owned())),
             Element::Uri => Ok(Scalar::Uri(text.unwrap_or_default().to_owned())),
-            Element::Enum => text.map(|tag| Scalar::Tag(tag.to_owned())).ok_or_else(|| wrong("an enumeration tag")),
+            Element::Enum => text
+                .map(|tag| Scalar::Tag(tag.to_owned()))
+                .ok_or_else(|| wrong("an enumeration tag")),
             Element::Abstime => {
                 let zone = self.zone().or(station_zone);
                 parse_abstime(text.unwrap_or_default(), zone)
                     .map(Scalar::Instant)
-                    .map_err(|expected| wrong(expected))
+                    .map_err(wrong)
             }
             Element::Reltime => match text {
                 None => Ok(Scalar::Duration(TimeDelta::zero())),
@@ -338,19 +375,26 @@ impl Object {
                 .and_then(|text| NaiveTime::parse_from_str(text.trim(), "%H:%M:%S%.f").ok())
                 .map(Scalar::Time)
                 .ok_or_else(|| wrong("a time hh:mm:ss")),
-            Element::Obj | Element::List | Element::Op | Element::Feed | Element::Ref | Element::Err => {
-                Err(ScalarError::NoValue {
-                    element: self.element.local_name(),
-                    name: self.name().unwrap_or_default().to_owned(),
-                })
-            }
+            Element::Obj
+            | Element::List
+            | Element::Op
+            | Element::Feed
+            | Element::Ref
+            | Element::Err => Err(ScalarError::NoValue {
+                element: self.element.local_name(),
+                name: self.name().unwrap_or_default().to_owned(),
+            }),
         }
     }
 }
 
 /// A contract without the `/obix/def/` that stations write before their own types.
 pub fn contract_name(contract: &str) -> &str {
-    contract.trim_end_matches('/').rsplit("/def/").next().unwrap_or(contract)
+    contract
+        .trim_end_matches('/')
+        .rsplit("/def/")
+        .next()
+        .unwrap_or(contract)
 }
 
 /// A typed oBIX value.
@@ -384,7 +428,9 @@ impl Scalar {
     /// The shortest decimal when the number is a 32-bit float printed as a double
     /// (oBIX specification §2.4); the raw number stays the one to calculate with.
     pub fn shortest_float_text(&self) -> Option<String> {
-        let Self::Real(number) = self else { return None };
+        let Self::Real(number) = self else {
+            return None;
+        };
         let single = *number as f32;
         (number.is_finite() && f64::from(single) == *number).then(|| format!("{single:?}"))
     }
@@ -394,7 +440,12 @@ impl Scalar {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScalarError {
     #[error("oBIX <{element}> {name:?} holds {text:?}, which is not {expected}")]
-    Lexical { element: &'static str, name: String, text: String, expected: &'static str },
+    Lexical {
+        element: &'static str,
+        name: String,
+        text: String,
+        expected: &'static str,
+    },
     #[error("oBIX <{element}> {name:?} carries no value")]
     NoValue { element: &'static str, name: String },
 }
@@ -408,7 +459,11 @@ pub fn parse_real(text: &str) -> Option<f64> {
         _ => (false, text),
     };
     if magnitude.eq_ignore_ascii_case("inf") || magnitude.eq_ignore_ascii_case("infinity") {
-        return Some(if negative { f64::NEG_INFINITY } else { f64::INFINITY });
+        return Some(if negative {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        });
     }
     if magnitude.eq_ignore_ascii_case("nan") {
         return Some(f64::NAN);
@@ -533,22 +588,44 @@ mod tests {
             ("+inf", f64::INFINITY),
             ("-Infinity", f64::NEG_INFINITY),
         ] {
-            assert_eq!(value(Element::Real, text).scalar(None), Ok(Scalar::Real(expected)), "{text}");
+            assert_eq!(
+                value(Element::Real, text).scalar(None),
+                Ok(Scalar::Real(expected)),
+                "{text}"
+            );
         }
-        let nan = value(Element::Real, "nan").scalar(None).expect("NaN is a double");
+        let nan = value(Element::Real, "nan")
+            .scalar(None)
+            .expect("NaN is a double");
         assert!(matches!(nan, Scalar::Real(number) if number.is_nan()));
         assert_eq!(nan.number(), None);
         for text in ["42,0", "", "1e", "one", "1e999", "-"] {
             assert!(value(Element::Real, text).scalar(None).is_err(), "{text}");
         }
-        assert_eq!(Object::new(Element::Real).scalar(None), Ok(Scalar::Real(0.0)));
-        assert_eq!(Object::new(Element::Bool).scalar(None), Ok(Scalar::Bool(false)));
+        assert_eq!(
+            Object::new(Element::Real).scalar(None),
+            Ok(Scalar::Real(0.0))
+        );
+        assert_eq!(
+            Object::new(Element::Bool).scalar(None),
+            Ok(Scalar::Bool(false))
+        );
     }
 
     #[test]
     fn float_noise_is_offered_as_the_short_decimal_beside_the_raw_number() {
-        assert_eq!(Scalar::Real(88.54000091552734).shortest_float_text().as_deref(), Some("88.54"));
-        assert_eq!(Scalar::Real(61.97999954223633).shortest_float_text().as_deref(), Some("61.98"));
+        assert_eq!(
+            Scalar::Real(88.54000091552734)
+                .shortest_float_text()
+                .as_deref(),
+            Some("88.54")
+        );
+        assert_eq!(
+            Scalar::Real(61.97999954223633)
+                .shortest_float_text()
+                .as_deref(),
+            Some("61.98")
+        );
         assert_eq!(Scalar::Real(88.54).shortest_float_text(), None);
     }
 
@@ -559,26 +636,56 @@ mod tests {
         assert_eq!(first.to_utc().to_rfc3339(), "2025-11-02T05:30:00+00:00");
         assert_eq!((second - first).num_minutes(), 60);
         let zone = Some(chrono_tz::America::New_York);
-        assert!(parse_abstime("2025-11-02T01:30:00", zone).is_err(), "ambiguous");
-        assert!(parse_abstime("2025-03-09T02:30:00", zone).is_err(), "skipped");
+        assert!(
+            parse_abstime("2025-11-02T01:30:00", zone).is_err(),
+            "ambiguous"
+        );
+        assert!(
+            parse_abstime("2025-03-09T02:30:00", zone).is_err(),
+            "skipped"
+        );
         assert_eq!(
-            parse_abstime("2025-07-01T12:00:00", zone).expect("valid").to_rfc3339(),
+            parse_abstime("2025-07-01T12:00:00", zone)
+                .expect("valid")
+                .to_rfc3339(),
             "2025-07-01T12:00:00-04:00"
         );
-        assert!(parse_abstime("2025-07-01T12:00:00", None).is_err(), "no zone, no guess");
+        assert!(
+            parse_abstime("2025-07-01T12:00:00", None).is_err(),
+            "no zone, no guess"
+        );
     }
 
     #[test]
     fn null_wins_over_any_value() {
         for attribute in ["null", "isNull"] {
-            for element in [Element::Real, Element::Bool, Element::Str, Element::Enum, Element::Abstime] {
+            for element in [
+                Element::Real,
+                Element::Bool,
+                Element::Str,
+                Element::Enum,
+                Element::Abstime,
+            ] {
                 let mut object = value(element, "1969-12-31T19:00:00.000-05:00");
-                object.set(Attribute::from_local_name(attribute).expect("known"), "true");
-                assert_eq!(object.scalar(None), Ok(Scalar::Null), "{attribute} {element:?}");
+                object.set(
+                    Attribute::from_local_name(attribute).expect("known"),
+                    "true",
+                );
+                assert_eq!(
+                    object.scalar(None),
+                    Ok(Scalar::Null),
+                    "{attribute} {element:?}"
+                );
             }
         }
-        assert_eq!(value(Element::Abstime, "null").scalar(None), Ok(Scalar::Null));
-        assert_eq!(value(Element::Str, "null").scalar(None), Ok(Scalar::Text("null".into())));
+        assert_eq!(
+            value(Element::Abstime, "null").scalar(None),
+            Ok(Scalar::Null)
+        );
+        assert_eq!(
+            value(Element::Str, "null").scalar(None),
+            Ok(Scalar::Text("null".into()))
+        );
     }
 
     #[test]
@@ -592,9 +699,24 @@ mod tests {
             ("PT1H", 3_600_000),
             ("P2D", 172_800_000),
         ] {
-            assert_eq!(parse_reltime(text).map(|d| d.num_milliseconds()), Some(milliseconds), "{text}");
+            assert_eq!(
+                parse_reltime(text).map(|d| d.num_milliseconds()),
+                Some(milliseconds),
+                "{text}"
+            );
         }
-        for text in ["P1Y", "P1M", "PT", "P", "", "30", "PT5", "PT-5S", "P99999999999999D", "PT1S1H"] {
+        for text in [
+            "P1Y",
+            "P1M",
+            "PT",
+            "P",
+            "",
+            "30",
+            "PT5",
+            "PT-5S",
+            "P99999999999999D",
+            "PT1S1H",
+        ] {
             assert_eq!(parse_reltime(text), None, "{text}");
         }
     }

@@ -46,7 +46,11 @@ impl HistoryPager {
 
     /// What to ask next; none when the window is read.
     pub fn next_request(&self) -> Option<PageRequest> {
-        (!self.finished).then_some(PageRequest { start: self.cursor, end: self.window.1, limit: self.limit })
+        (!self.finished).then_some(PageRequest {
+            start: self.cursor,
+            end: self.window.1,
+            limit: self.limit,
+        })
     }
 
     /// More records shared one instant than the largest page holds, so some may be missing.
@@ -76,12 +80,18 @@ impl HistoryPager {
         match last {
             Some(last) if is_full && last.to_utc() > cursor => {
                 self.cursor = last;
-                self.seen = fresh.iter().filter(|record| record.timestamp.to_utc() == last.to_utc()).count();
+                self.seen = fresh
+                    .iter()
+                    .filter(|record| record.timestamp.to_utc() == last.to_utc())
+                    .count();
                 self.limit = self.page_limit;
                 self.finished = last > end;
             }
             Some(_) if is_full && self.limit < LARGEST_PAGE => {
-                self.seen += fresh.iter().filter(|record| record.timestamp.to_utc() == cursor).count();
+                self.seen += fresh
+                    .iter()
+                    .filter(|record| record.timestamp.to_utc() == cursor)
+                    .count();
                 self.limit = self.limit.saturating_mul(2).min(LARGEST_PAGE);
             }
             Some(_) if is_full => {
@@ -105,7 +115,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn at(minute: i64) -> DateTime<FixedOffset> {
-        DateTime::parse_from_rfc3339("2026-03-01T10:00:00Z").expect("a time") + TimeDelta::minutes(minute)
+        DateTime::parse_from_rfc3339("2026-03-01T10:00:00Z").expect("a time")
+            + TimeDelta::minutes(minute)
     }
 
     /// A history as a station answers it: the oldest `limit` records of the window.
@@ -113,21 +124,43 @@ mod tests {
         history
             .iter()
             .enumerate()
-            .map(|(index, minute)| (index, HistoryRecord { timestamp: at(*minute), cells: Vec::new() }))
-            .filter(|(_, record)| record.timestamp >= request.start && record.timestamp <= request.end)
+            .map(|(index, minute)| {
+                (
+                    index,
+                    HistoryRecord {
+                        timestamp: at(*minute),
+                        cells: Vec::new(),
+                    },
+                )
+            })
+            .filter(|(_, record)| {
+                record.timestamp >= request.start && record.timestamp <= request.end
+            })
             .take(request.limit as usize)
             .collect()
     }
 
-    fn read_all(history: &[i64], end: i64, page_limit: u32) -> (Vec<DateTime<FixedOffset>>, Vec<PageRequest>) {
+    fn read_all(
+        history: &[i64],
+        end: i64,
+        page_limit: u32,
+    ) -> (Vec<DateTime<FixedOffset>>, Vec<PageRequest>) {
         let mut pager = HistoryPager::new(at(0), at(end), page_limit);
         let (mut records, mut requests) = (Vec::new(), Vec::new());
         while let Some(request) = pager.next_request() {
             requests.push(request);
             assert!(requests.len() < 10_000, "the pager must end");
-            let page: Vec<_> = answer(history, request).into_iter().map(|(_, record)| record).collect();
+            let page: Vec<_> = answer(history, request)
+                .into_iter()
+                .map(|(_, record)| record)
+                .collect();
             let received = page.len();
-            records.extend(pager.accept(page, received).into_iter().map(|record| record.timestamp));
+            records.extend(
+                pager
+                    .accept(page, received)
+                    .into_iter()
+                    .map(|record| record.timestamp),
+            );
         }
         (records, requests)
     }
@@ -136,7 +169,10 @@ mod tests {
     fn the_worked_example_takes_four_requests_and_keeps_five_records() {
         let (records, requests) = read_all(&[0, 5, 5, 10, 15], 60, 2);
         assert_eq!(records, [at(0), at(5), at(5), at(10), at(15)]);
-        let sent: Vec<_> = requests.iter().map(|request| (request.start, request.limit)).collect();
+        let sent: Vec<_> = requests
+            .iter()
+            .map(|request| (request.start, request.limit))
+            .collect();
         assert_eq!(sent, [(at(0), 2), (at(5), 2), (at(5), 4), (at(15), 2)]);
     }
 
@@ -146,7 +182,10 @@ mod tests {
         let mut pager = HistoryPager::new(at(0), at(1), 10_000);
         let mut count = 0;
         while let Some(request) = pager.next_request() {
-            let page: Vec<_> = answer(&history, request).into_iter().map(|(_, record)| record).collect();
+            let page: Vec<_> = answer(&history, request)
+                .into_iter()
+                .map(|(_, record)| record)
+                .collect();
             let received = page.len();
             count += pager.accept(page, received).len();
         }

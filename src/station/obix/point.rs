@@ -47,14 +47,25 @@ impl ValueReading {
         zone: Option<Tz>,
         received_at: DateTime<Utc>,
     ) -> Result<Self, StationError> {
-        let value = object.scalar(zone).map_err(|error| StationError::Protocol {
-            target: path.to_string(),
-            expected: "a value element",
-            found: error.to_string(),
-        })?;
-        let DisplayParts { flags, unknown_flags, active_level, .. } = object_status(object, translations);
-        let quality =
-            DisplayParts { flags, unknown_flags: unknown_flags.clone(), ..DisplayParts::default() }.quality();
+        let value = object
+            .scalar(zone)
+            .map_err(|error| StationError::Protocol {
+                target: path.to_string(),
+                expected: "a value element",
+                found: error.to_string(),
+            })?;
+        let DisplayParts {
+            flags,
+            unknown_flags,
+            active_level,
+            ..
+        } = object_status(object, translations);
+        let quality = DisplayParts {
+            flags,
+            unknown_flags: unknown_flags.clone(),
+            ..DisplayParts::default()
+        }
+        .quality();
         Ok(Self {
             path,
             element: object.element,
@@ -74,7 +85,9 @@ impl ValueReading {
         if let (Scalar::Tag(tag), Some(range)) = (&self.value, facets.range()) {
             self.ordinal = range.ordinal(tag);
         }
-        self.unit = self.unit.or_else(|| facets.unit().map(|unit| unit.name().to_owned()));
+        self.unit = self
+            .unit
+            .or_else(|| facets.unit().map(|unit| unit.name().to_owned()));
         self
     }
 }
@@ -111,8 +124,13 @@ impl ObixPoint {
     /// A writable type whose `set` or `override` this user may invoke; the `writable` attribute says
     /// nothing about points (oBIX specification §6.1).
     pub fn is_writable(&self) -> bool {
-        self.type_spec.as_deref().is_some_and(|name| name.ends_with("Writable"))
-            && self.operations.iter().any(|name| matches!(name.as_str(), "set" | "override" | "active"))
+        self.type_spec
+            .as_deref()
+            .is_some_and(|name| name.ends_with("Writable"))
+            && self
+                .operations
+                .iter()
+                .any(|name| matches!(name.as_str(), "set" | "override" | "active"))
     }
 }
 
@@ -121,13 +139,24 @@ impl ObixClient {
     ///
     /// # Errors
     /// [`StationError::NotFound`] also when the component exists but has no output.
-    pub async fn read_value(&self, scope: &CallScope, point: &ObixPath) -> Result<ValueReading, StationError> {
-        let document = self.get(scope, &point.child("out")).await.map_err(|error| no_output(point, error))?;
+    pub async fn read_value(
+        &self,
+        scope: &CallScope,
+        point: &ObixPath,
+    ) -> Result<ValueReading, StationError> {
+        let document = self
+            .get(scope, &point.child("out"))
+            .await
+            .map_err(|error| no_output(point, error))?;
         self.reading(point.clone(), &document.root, None)
     }
 
     /// Reads a point with facets, inputs and operations.
-    pub async fn read_point(&self, scope: &CallScope, point: &ObixPath) -> Result<ObixPoint, StationError> {
+    pub async fn read_point(
+        &self,
+        scope: &CallScope,
+        point: &ObixPath,
+    ) -> Result<ObixPoint, StationError> {
         let document = self.get(scope, point).await?;
         self.point_of(point, &document)
     }
@@ -149,10 +178,17 @@ impl ObixClient {
             None if root.element.is_value() => self.reading(path.clone(), root, None)?,
             None => {
                 let detail = "the component has no output, so it is no control point".to_owned();
-                return Err(StationError::NotFound { target: path.to_string(), detail });
+                return Err(StationError::NotFound {
+                    target: path.to_string(),
+                    detail,
+                });
             }
         };
-        let facets = match root.child("facets").filter(|child| !child.is_null()).and_then(Object::val) {
+        let facets = match root
+            .child("facets")
+            .filter(|child| !child.is_null())
+            .and_then(Object::val)
+        {
             Some(text) => text.parse().unwrap_or_else(|error| {
                 problems.push(format!("facets: {error}"));
                 Facets::default()
@@ -169,14 +205,19 @@ impl ObixClient {
                 }
             }
         };
-        let inputs = Priority::all().filter_map(|priority| Some((priority, slot(&priority.slot())?))).collect();
+        let inputs = Priority::all()
+            .filter_map(|priority| Some((priority, slot(&priority.slot())?)))
+            .collect();
         let fallback = slot("fallback");
         let override_expiration = match slot("overrideExpiration").map(|reading| reading.value) {
             // Instant 0 is how stations write "none" (oBIX specification §2.5).
             Some(Scalar::Instant(instant)) if instant.timestamp_millis() != 0 => Some(instant),
             _ => None,
         };
-        let operations = root.children.iter().filter(|child| child.element == Element::Op);
+        let operations = root
+            .children
+            .iter()
+            .filter(|child| child.element == Element::Op);
         Ok(ObixPoint {
             path: path.clone(),
             type_spec: root.type_spec().map(str::to_owned),
@@ -184,7 +225,10 @@ impl ObixClient {
             inputs,
             fallback,
             override_expiration,
-            operations: operations.filter_map(Object::name).map(str::to_owned).collect(),
+            operations: operations
+                .filter_map(Object::name)
+                .map(str::to_owned)
+                .collect(),
             range: range_path(document),
             facets,
             problems,
@@ -206,7 +250,9 @@ fn no_output(point: &ObixPath, error: StationError) -> StationError {
     match error {
         StationError::NotFound { detail, .. } => StationError::NotFound {
             target: point.to_string(),
-            detail: format!("{detail} (it does not exist, is not visible to this user, or has no output)"),
+            detail: format!(
+                "{detail} (it does not exist, is not visible to this user, or has no output)"
+            ),
         },
         other => other,
     }
@@ -214,7 +260,9 @@ fn no_output(point: &ObixPath, error: StationError) -> StationError {
 
 fn range_path(document: &Document) -> Option<ObixPath> {
     let object = document.root.child("out").unwrap_or(&document.root);
-    let href = object.attribute(Attribute::Range).or_else(|| document.root.attribute(Attribute::Range))?;
+    let href = object
+        .attribute(Attribute::Range)
+        .or_else(|| document.root.attribute(Attribute::Range))?;
     match super::href::resolve(&document.base, href) {
         Ok(super::href::Reference::Object(path)) => Some(path),
         _ => None,
@@ -244,8 +292,14 @@ mod tests {
 
     fn reading(body: &str) -> ValueReading {
         let object = decode(body.as_bytes(), None).expect("valid");
-        ValueReading::read(ObixPath::lobby(), &object, &FlagTranslations::english(), None, DateTime::UNIX_EPOCH)
-            .expect("readable")
+        ValueReading::read(
+            ObixPath::lobby(),
+            &object,
+            &FlagTranslations::english(),
+            None,
+            DateTime::UNIX_EPOCH,
+        )
+        .expect("readable")
     }
 
     #[test]
@@ -253,14 +307,28 @@ mod tests {
         let out = reading(
             r#"<real val="21.5" href="out/" display="21.5 °C {ok} @ 16" displayName="Out" unit="obix:units/celsius"> </real>"#,
         );
-        assert_eq!((&out.value, out.unit.as_deref(), out.quality), (&Scalar::Real(21.5), Some("celsius"), Quality::Good));
+        assert_eq!(
+            (&out.value, out.unit.as_deref(), out.quality),
+            (&Scalar::Real(21.5), Some("celsius"), Quality::Good)
+        );
         assert_eq!(out.active_level.expect("level").to_string(), "16");
         let stale = reading(r#"<real val="0.0" display="0.0 °C {stale}"/>"#);
-        assert_eq!((stale.quality, stale.status), (Quality::Bad, StatusBits::STALE));
+        assert_eq!(
+            (stale.quality, stale.status),
+            (Quality::Bad, StatusBits::STALE)
+        );
         let null = reading(r#"<bool val="false" null="true" display="- {null}"/>"#);
         assert_eq!((null.value, null.quality), (Scalar::Null, Quality::Bad));
-        assert_eq!(reading(r#"<real val="1" display="1 {éventé}"/>"#).quality, Quality::Uncertain);
-        assert_eq!(reading(r#"<real val="NaN" display="nan {ok}"/>"#).value.number(), None);
+        assert_eq!(
+            reading(r#"<real val="1" display="1 {éventé}"/>"#).quality,
+            Quality::Uncertain
+        );
+        assert_eq!(
+            reading(r#"<real val="NaN" display="nan {ok}"/>"#)
+                .value
+                .number(),
+            None
+        );
     }
 
     #[test]
@@ -268,7 +336,18 @@ mod tests {
         let range: EnumRange = "{Off=0,On=1,Auto=7}".parse().expect("a range");
         let body = r#"<list is="obix:Range"><obj name="Off" displayName="off"/><obj name="Auto"/><int name="Fast" val="3"/><obj name="Other"/></list>"#;
         let entries = range_entries(&decode(body.as_bytes(), None).expect("valid"), Some(&range));
-        let ordinals: Vec<_> = entries.iter().map(|entry| (entry.tag.as_str(), entry.ordinal)).collect();
-        assert_eq!(ordinals, [("Off", Some(0)), ("Auto", Some(7)), ("Fast", Some(3)), ("Other", None)]);
+        let ordinals: Vec<_> = entries
+            .iter()
+            .map(|entry| (entry.tag.as_str(), entry.ordinal))
+            .collect();
+        assert_eq!(
+            ordinals,
+            [
+                ("Off", Some(0)),
+                ("Auto", Some(7)),
+                ("Fast", Some(3)),
+                ("Other", None)
+            ]
+        );
     }
 }

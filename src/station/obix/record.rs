@@ -46,10 +46,13 @@ pub struct HistoryRecord {
 impl HistoryRecord {
     /// The sample: the cell named `value`, else the only one.
     pub fn sample(&self) -> Option<&RecordCell> {
-        self.cells.iter().find(|cell| cell.column == "value").or(match self.cells.as_slice() {
-            [only] => Some(only),
-            _ => None,
-        })
+        self.cells
+            .iter()
+            .find(|cell| cell.column == "value")
+            .or(match self.cells.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            })
     }
 }
 
@@ -86,8 +89,15 @@ pub fn read_page(answer: &Object, station_zone: Option<Tz>) -> Option<HistoryPag
     let data = data_list(answer)?;
     let prototype = read_prototype(answer, data);
     let zone = prototype.zone.or(station_zone);
-    let mut page = HistoryPage { prototype, ..HistoryPage::default() };
-    for object in data.children.iter().filter(|child| child.element == Element::Obj) {
+    let mut page = HistoryPage {
+        prototype,
+        ..HistoryPage::default()
+    };
+    for object in data
+        .children
+        .iter()
+        .filter(|child| child.element == Element::Obj)
+    {
         match read_record(object, zone) {
             Ok(record) => page.records.push(record),
             Err(problem) => {
@@ -97,7 +107,11 @@ pub fn read_page(answer: &Object, station_zone: Option<Tz>) -> Option<HistoryPag
         }
     }
     if page.prototype.kind.is_none() {
-        page.prototype.kind = data.children.iter().find_map(|record| value_column(record).map(|value| value.element)).and_then(RecordKind::of);
+        page.prototype.kind = data
+            .children
+            .iter()
+            .find_map(|record| value_column(record).map(|value| value.element))
+            .and_then(RecordKind::of);
     }
     Some(page)
 }
@@ -108,31 +122,50 @@ fn data_list(answer: &Object) -> Option<&Object> {
         .children
         .iter()
         .find(|child| child.element == Element::List && child.name() == Some("data"))
-        .or_else(|| answer.children.iter().find(|child| child.element == Element::List))
+        .or_else(|| {
+            answer
+                .children
+                .iter()
+                .find(|child| child.element == Element::List)
+        })
 }
 
 /// The prototype is named by the list's `of` (`#RecordDef`, elsewhere `#RecordProto`) and may stand
 /// before or after the data.
 fn read_prototype(answer: &Object, data: &Object) -> RecordPrototype {
-    let wanted = data.attribute(Attribute::Of).unwrap_or_default().split_whitespace().find(|of| of.starts_with('#'));
-    let prototype = answer.children.iter().find(|child| match (wanted, child.href()) {
-        (Some(wanted), Some(href)) => href == wanted || href.ends_with(wanted),
-        (None, Some(href)) => href.starts_with('#'),
-        _ => false,
-    });
-    let Some(prototype) = prototype else { return RecordPrototype::default() };
+    let wanted = data
+        .attribute(Attribute::Of)
+        .unwrap_or_default()
+        .split_whitespace()
+        .find(|of| of.starts_with('#'));
+    let prototype = answer
+        .children
+        .iter()
+        .find(|child| match (wanted, child.href()) {
+            (Some(wanted), Some(href)) => href == wanted || href.ends_with(wanted),
+            (None, Some(href)) => href.starts_with('#'),
+            _ => false,
+        });
+    let Some(prototype) = prototype else {
+        return RecordPrototype::default();
+    };
     let value = value_column(prototype);
     RecordPrototype {
         zone: prototype.child("timestamp").and_then(Object::zone),
         unit: value.and_then(Object::unit_name).map(str::to_owned),
-        range: value.and_then(|value| value.attribute(Attribute::Range)).map(str::to_owned),
+        range: value
+            .and_then(|value| value.attribute(Attribute::Range))
+            .map(str::to_owned),
         kind: value.and_then(|value| RecordKind::of(value.element)),
     }
 }
 
 fn value_column(record: &Object) -> Option<&Object> {
     record.child("value").or_else(|| {
-        let mut others = record.children.iter().filter(|child| child.name() != Some("timestamp") && child.element.is_value());
+        let mut others = record
+            .children
+            .iter()
+            .filter(|child| child.name() != Some("timestamp") && child.element.is_value());
         others.next().filter(|_| others.next().is_none())
     })
 }
@@ -140,14 +173,23 @@ fn value_column(record: &Object) -> Option<&Object> {
 fn read_record(object: &Object, zone: Option<Tz>) -> Result<HistoryRecord, String> {
     let timestamp = object
         .child("timestamp")
-        .or_else(|| object.children.iter().find(|child| child.element == Element::Abstime))
+        .or_else(|| {
+            object
+                .children
+                .iter()
+                .find(|child| child.element == Element::Abstime)
+        })
         .ok_or("a record has no timestamp")?;
     let instant = match timestamp.scalar(zone).map_err(|error| error.to_string())? {
         Scalar::Instant(instant) => instant,
         _ => return Err("a record's timestamp is null or no time".to_owned()),
     };
     let mut cells = Vec::with_capacity(1);
-    for child in object.children.iter().filter(|child| !std::ptr::eq(*child, timestamp) && child.element.is_value()) {
+    for child in object
+        .children
+        .iter()
+        .filter(|child| !std::ptr::eq(*child, timestamp) && child.element.is_value())
+    {
         let value = child.scalar(zone).map_err(|error| error.to_string())?;
         let mut status = child
             .attribute(Attribute::Status)
@@ -156,9 +198,16 @@ fn read_record(object: &Object, zone: Option<Tz>) -> Result<HistoryRecord, Strin
         if value == Scalar::Null {
             status = status | StatusBits::NULL;
         }
-        cells.push(RecordCell { column: child.name().unwrap_or("value").to_owned(), value, status });
+        cells.push(RecordCell {
+            column: child.name().unwrap_or("value").to_owned(),
+            value,
+            status,
+        });
     }
-    Ok(HistoryRecord { timestamp: instant, cells })
+    Ok(HistoryRecord {
+        timestamp: instant,
+        cells,
+    })
 }
 
 /// One interval of a rollup.
@@ -186,19 +235,29 @@ pub struct RollupSummary {
 /// A sentence that names the first bucket that cannot be read.
 pub fn read_rollup(answer: &Object, station_zone: Option<Tz>) -> Result<Vec<RollupBucket>, String> {
     let data = data_list(answer).ok_or("the answer holds no list \"data\"")?;
-    data.children.iter().filter(|child| child.element == Element::Obj).map(|bucket| read_bucket(bucket, station_zone)).collect()
+    data.children
+        .iter()
+        .filter(|child| child.element == Element::Obj)
+        .map(|bucket| read_bucket(bucket, station_zone))
+        .collect()
 }
 
 fn read_bucket(bucket: &Object, zone: Option<Tz>) -> Result<RollupBucket, String> {
     let part = |name: &str| {
-        let child = bucket.child(name).ok_or_else(|| format!("a rollup interval has no {name:?}"))?;
+        let child = bucket
+            .child(name)
+            .ok_or_else(|| format!("a rollup interval has no {name:?}"))?;
         child.scalar(zone).map_err(|error| error.to_string())
     };
     let time = |name: &str| match part(name)? {
         Scalar::Instant(instant) => Ok(instant),
         _ => Err(format!("{name:?} of a rollup interval is null or no time")),
     };
-    let number = |name: &str| part(name)?.number().ok_or_else(|| format!("{name:?} of a rollup interval is no number"));
+    let number = |name: &str| {
+        part(name)?
+            .number()
+            .ok_or_else(|| format!("{name:?} of a rollup interval is no number"))
+    };
     let count = match part("count")? {
         Scalar::Int(count) => u64::try_from(count).unwrap_or(0),
         _ => return Err("\"count\" of a rollup interval is no whole number".to_owned()),
@@ -213,7 +272,11 @@ fn read_bucket(bucket: &Object, zone: Option<Tz>) -> Result<RollupBucket, String
             sum: number("sum")?,
         }),
     };
-    Ok(RollupBucket { start: time("start")?, end: time("end")?, summary })
+    Ok(RollupBucket {
+        start: time("start")?,
+        end: time("end")?,
+        summary,
+    })
 }
 
 /// How many intervals a dense rollup has: the window divided by the interval, rounded up.
@@ -243,15 +306,27 @@ mod tests {
 
     #[test]
     fn a_page_takes_unit_and_zone_from_the_prototype_at_its_end() {
-        let page = read_page(&decode(ANSWER.as_bytes(), None).expect("valid"), None).expect("a page");
+        let page =
+            read_page(&decode(ANSWER.as_bytes(), None).expect("valid"), None).expect("a page");
         assert_eq!(page.prototype.unit.as_deref(), Some("celsius"));
         assert_eq!(page.prototype.zone, Some(chrono_tz::America::New_York));
         assert_eq!(page.prototype.kind, Some(RecordKind::Numeric));
-        assert_eq!((page.received(), page.records.len(), page.unreadable), (4, 3, 1));
+        assert_eq!(
+            (page.received(), page.records.len(), page.unreadable),
+            (4, 3, 1)
+        );
         assert!(page.first_problem.expect("named").contains("yesterday"));
-        let [first, second, third] = page.records.as_slice() else { panic!("three records") };
-        assert_eq!(first.sample().expect("value").value, Scalar::Real(88.54000091552734));
-        assert_eq!(second.timestamp.to_rfc3339(), "2024-08-19T15:16:08.527-04:00");
+        let [first, second, third] = page.records.as_slice() else {
+            panic!("three records")
+        };
+        assert_eq!(
+            first.sample().expect("value").value,
+            Scalar::Real(88.54000091552734)
+        );
+        assert_eq!(
+            second.timestamp.to_rfc3339(),
+            "2024-08-19T15:16:08.527-04:00"
+        );
         assert_eq!(second.sample().expect("value").status, StatusBits::NULL);
         assert_eq!(third.sample().expect("value").status, StatusBits::FAULT);
     }
@@ -266,13 +341,20 @@ mod tests {
             let body = format!(
                 r#"<obj><list name="data"><obj><abstime name="timestamp" val="2024-08-19T15:06:08Z"/>{value}</obj></list></obj>"#
             );
-            let page = read_page(&decode(body.as_bytes(), None).expect("valid"), None).expect("a page");
+            let page =
+                read_page(&decode(body.as_bytes(), None).expect("valid"), None).expect("a page");
             assert_eq!(page.prototype.kind, Some(kind));
         }
         let log = r#"<obj><list><obj><abstime name="timestamp" val="2024-08-19T15:06:08Z"/><str name="user" val="a"/><str name="op" val="b"/></obj></list></obj>"#;
         let page = read_page(&decode(log.as_bytes(), None).expect("valid"), None).expect("a page");
-        assert_eq!((page.records[0].cells.len(), page.records[0].sample()), (2, None));
-        assert_eq!(read_page(&decode(b"<obj/>", None).expect("valid"), None), None);
+        assert_eq!(
+            (page.records[0].cells.len(), page.records[0].sample()),
+            (2, None)
+        );
+        assert_eq!(
+            read_page(&decode(b"<obj/>", None).expect("valid"), None),
+            None
+        );
     }
 
     #[test]
@@ -283,12 +365,19 @@ mod tests {
           <obj><abstime name="start" val="2026-08-28T01:00:00.000-04:00"/><abstime name="end" val="2026-08-28T02:00:00.000-04:00"/>
             <int name="count" val="0"/><real name="min" val="0.0"/><real name="max" val="0.0"/><real name="avg" val="0.0"/><real name="sum" val="0.0"/></obj>
         </list></obj>"#;
-        let buckets = read_rollup(&decode(body.as_bytes(), None).expect("valid"), None).expect("buckets");
+        let buckets =
+            read_rollup(&decode(body.as_bytes(), None).expect("valid"), None).expect("buckets");
         let summary = buckets[0].summary.expect("samples");
         assert_eq!((summary.count, summary.average), (176, summary.sum / 176.0));
         assert_eq!(buckets[1].summary, None);
         let window = TimeDelta::hours(47) + TimeDelta::minutes(59) + TimeDelta::seconds(59);
         assert_eq!(rollup_buckets(window, TimeDelta::hours(1)), Some(48));
-        assert!(read_rollup(&decode(b"<obj><list><obj/></list></obj>", None).expect("valid"), None).is_err());
+        assert!(
+            read_rollup(
+                &decode(b"<obj><list><obj/></list></obj>", None).expect("valid"),
+                None
+            )
+            .is_err()
+        );
     }
 }
