@@ -1,26 +1,334 @@
-//! Configuration.
+//! One YAML file configures the bridge.
+//!
+//! - [`keys`]: the table of all keys with kind, default and meaning; `init` and the loader both use it.
+//! - [`load`]: file and environment → checked settings; unknown keys are refused with their line.
+//! - [`template`]: the commented file that `init` writes.
 
-use zeroize::Zeroizing;
+pub mod keys;
+pub mod load;
+pub mod template;
 
-/// A secret text: has no `Debug`, no `Serialize`, and is wiped when dropped.
-#[derive(Clone)]
-pub struct Secret(Zeroizing<String>);
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
 
-impl Secret {
-    /// The text itself; never put it into a log or an error.
-    pub fn expose(&self) -> &str {
-        &self.0
+use serde_json::Value;
+use url::Url;
+
+use crate::mcp::http::checks::InboundLimits;
+use crate::mcp::http::health::RequiredService;
+use crate::mcp::protocol::Revision;
+use crate::station::http::{HttpLimits, Trust};
+use crate::station::web::LoginScheme;
+pub use crate::station::web::Secret;
+use crate::tools::ToolSets;
+use load::{ConfigError, Settings};
+
+/// Shortest accepted `apiToken`, in characters: it stands for the whole service account.
+pub const TOKEN_LENGTH: usize = 32;
+
+/// The history cap that no setting can lift (Tool surface §6).
+const HISTORY_CAP: i64 = 10_000;
+
+/// How to reach the station and as whom.
+#[derive(Debug, Clone)]
+pub struct StationConfig {
+    pub url: Url,
+    pub user: String,
+    pub password: Secret,
+    pub scheme: LoginScheme,
+    pub trust: Trust,
+    /// Zone of the station's wall clock; none = ask the station.
+    pub time_zone: Option<chrono_tz::Tz>,
+    pub limits: HttpLimits,
+    /// Pause after a failed login.
+    pub latch: Duration,
+}
+
+/// Everything the bridge was told.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub enabled: bool,
+    pub show_log: bool,
+    pub listen: SocketAddr,
+    pub base_path: String,
+    pub data_dir: PathBuf,
+    pub api_token: Option<Secret>,
+    pub allowed_hosts: Vec<String>,
+    pub allowed_origins: Vec<String>,
+    pub required_services: Vec<RequiredService>,
+    pub session_idle: Duration,
+    pub sse_heartbeat: Duration,
+    pub sse_enabled: bool,
+    pub streamable_enabled: bool,
+    pub fixed_revision: Option<Revision>,
+    pub disabled_tools: String,
+    pub toolsets: ToolSets,
+    pub enable_test_setup: bool,
+    pub max_history_records: usize,
+    pub knowledge_file: PathBuf,
+    pub knowledge_auto_backup: bool,
+    pub knowledge_backup_count: usize,
+    pub knowledge_read_only: bool,
+    /// None when `station.url` is not set.
+    pub station: Option<StationConfig>,
+    pub writes_enabled: bool,
+    pub service_account_may_write: bool,
+    pub readback_delay: Duration,
+    pub inbound: InboundLimits,
+    pub body_limit: usize,
+    pub facility_id: Option<String>,
+    pub camber_allow: Vec<String>,
+    pub camber_principals: BTreeMap<String, Value>,
+    pub log_format: LogFormat,
+    pub log_level: String,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Config {
+    /// Builds the configuration from checked settings.
+    ///
+    /// # Errors
+    /// A value that is well-formed but makes no sense, or two settings that exclude each other.
+    pub fn from_settings(settings: &Settings) -> Result<Self, ConfigError> {
+        let listen = listen(settings)?;
+        let data_dir = match settings.text("dataDir") {
+            Some(folder) => PathBuf::from(folder),
+            None => default_data_dir(),
+        };
+        Ok(Self {
+            enabled: settings.flag("enabled"),
+            show_log: settings.flag("showLog"),
+            listen,
+            base_path: settings
+                .text("basePath")
+                .unwrap_or_default()
+                .trim_matches('/')
+                .to_owned(),
+            api_token: api_token(settings)?,
+            allowed_hosts: settings.list("allowedHosts"),
+            allowed_origins: settings.list("allowedOrigins"),
+            required_services: required_services(settings)?,
+            session_idle: settings.seconds("mcpSessionIdleTimeoutSec"),
+            sse_heartbeat: settings.seconds("sseHeartbeatSec"),
+            sse_enabled: settings.flag("sseEnabled"),
+            streamable_enabled: settings.flag("streamableEnabled"),
+            fixed_revision: settings
+                .text("mcpProtocolVersion")
+                .and_then(Revision::from_name),
+            disabled_tools: settings
+                .text("disabledTools")
+                .unwrap_or_default()
+                .to_owned(),
+            toolsets: ToolSets::parse(&settings.list("toolsets").join(",")).map_err(|name| {
+                settings.wrong("toolsets", format!("there is no tool set '{name}'"))
+            })?,
+            enable_test_setup: settings.flag("enableTestSetup"),
+            max_history_records: history_cap(settings),
+            knowledge_file: match settings.text("knowledgeFilePath") {
+                Some(path) => PathBuf::from(path),
+                None => data_dir.join("knowledge.yaml"),
+            },
+            knowledge_auto_backup: settings.flag("knowledgeAutoBackup"),
+            knowledge_backup_count: settings.count("knowledgeBackupCount"),
+            knowledge_read_only: settings.flag("knowledge.readOnly"),
+            station: station(settings)?,
+            writes_enabled: settings.flag("writes.enabled"),
+            service_account_may_write: settings.flag("writes.serviceAccountMayWrite"),
+            readback_delay: Duration::from_millis(settings.count("writes.readbackDelayMs") as u64),
+            inbound: InboundLimits {
+                per_principal: settings.count("limits.inboundPerPrincipal") as u32,
+                per_address: settings.count("limits.inboundPerAddress") as u32,
+            },
+            body_limit: settings.count("limits.bodyMiB") * 1024 * 1024,
+            facility_id: settings.text("trends.facilityId").map(str::to_owned),
+            camber_allow: settings.list("camber.allow"),
+            camber_principals: settings.map("camber.principals"),
+            log_format: if settings.text("log.format") == Some("json") {
+                LogFormat::Json
+            } else {
+                LogFormat::Text
+            },
+            log_level: settings.text("log.level").unwrap_or("info").to_owned(),
+            data_dir,
+        })
     }
 }
 
-impl From<&str> for Secret {
-    fn from(text: &str) -> Self {
-        Self(Zeroizing::new(text.to_owned()))
+fn listen(settings: &Settings) -> Result<SocketAddr, ConfigError> {
+    let text = settings.text("listen").unwrap_or_default();
+    let address: SocketAddr = text
+        .replace("localhost:", "127.0.0.1:")
+        .parse()
+        .map_err(|_| {
+            settings.wrong(
+                "listen",
+                format!("'{text}' is not an address such as 127.0.0.1:8723"),
+            )
+        })?;
+    let loopback = match address.ip() {
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => ip.is_loopback(),
+    };
+    if !loopback && !settings.flag("allowPlainHttp") {
+        return Err(settings.wrong(
+            "listen",
+            format!(
+                "{address} can be reached from other machines, and tokens would cross the network unencrypted; \
+                 listen on 127.0.0.1 behind a reverse proxy with TLS, or set allowPlainHttp: true on a trusted network"
+            ),
+        ));
+    }
+    Ok(address)
+}
+
+fn api_token(settings: &Settings) -> Result<Option<Secret>, ConfigError> {
+    let Some(token) = settings.secret("apiToken")? else {
+        return Ok(None);
+    };
+    check_token(&token).map_err(|problem| settings.wrong("apiToken", problem))?;
+    Ok(Some(token))
+}
+
+/// Refuses a token that could be guessed.
+///
+/// # Errors
+/// What is wrong with it, without the token.
+pub fn check_token(token: &Secret) -> Result<(), String> {
+    let length = token.expose().chars().count();
+    if length < TOKEN_LENGTH {
+        return Err(format!(
+            "the token has {length} characters and needs {TOKEN_LENGTH} or more; leave it empty to allow user tokens only"
+        ));
+    }
+    if token
+        .expose()
+        .chars()
+        .any(|sign| sign.is_whitespace() || sign.is_control())
+    {
+        return Err("the token must not contain blanks or control characters".to_owned());
+    }
+    Ok(())
+}
+
+fn required_services(settings: &Settings) -> Result<Vec<RequiredService>, ConfigError> {
+    let services = settings.list("requiredServices");
+    services
+        .iter()
+        .map(|name| match name.as_str() {
+            "alarm" => Ok(RequiredService::Alarm),
+            "history" => Ok(RequiredService::History),
+            other => Err(settings.wrong(
+                "requiredServices",
+                format!("'{other}' is neither alarm nor history"),
+            )),
+        })
+        .collect()
+}
+
+fn history_cap(settings: &Settings) -> usize {
+    let wanted = settings.whole("maxHistoryRecordsPerQuery");
+    let cap = if wanted < 1 {
+        HISTORY_CAP
+    } else {
+        wanted.min(HISTORY_CAP)
+    };
+    usize::try_from(cap).unwrap_or(1)
+}
+
+fn station(settings: &Settings) -> Result<Option<StationConfig>, ConfigError> {
+    let Some(text) = settings.text("station.url") else {
+        return Ok(None);
+    };
+    let url = Url::parse(text)
+        .ok()
+        .filter(|url| ["http", "https"].contains(&url.scheme()) && url.host().is_some())
+        .ok_or_else(|| {
+            settings.wrong(
+                "station.url",
+                format!("'{text}' is not an address such as https://station.example"),
+            )
+        })?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(settings.wrong(
+            "station.url",
+            "write the account into station.user and station.password".to_owned(),
+        ));
+    }
+    let user = settings.text("station.user").ok_or_else(|| {
+        settings.wrong(
+            "station.user",
+            "the station's service account is missing".to_owned(),
+        )
+    })?;
+    let password = settings.secret("station.password")?.ok_or_else(|| {
+        settings.wrong(
+            "station.password",
+            "set it, or station.passwordFile".to_owned(),
+        )
+    })?;
+    Ok(Some(StationConfig {
+        url,
+        user: user.to_owned(),
+        password,
+        scheme: match settings.text("station.scheme") {
+            Some("header-scram") => LoginScheme::HeaderScram,
+            Some("basic") => LoginScheme::Basic,
+            _ => LoginScheme::FormScram,
+        },
+        trust: trust(settings)?,
+        time_zone: settings
+            .text("station.timeZone")
+            .map(|name| {
+                name.parse().map_err(|_| {
+                    settings.wrong(
+                        "station.timeZone",
+                        format!("'{name}' is no zone name such as America/New_York"),
+                    )
+                })
+            })
+            .transpose()?,
+        limits: HttpLimits {
+            in_flight: settings.count("limits.inFlight"),
+            requests_per_second: settings.count("limits.requestsPerSecond") as u32,
+            ..HttpLimits::default()
+        },
+        latch: settings.seconds("limits.latchSec"),
+    }))
+}
+
+fn trust(settings: &Settings) -> Result<Trust, ConfigError> {
+    let file = settings.text("station.caFile");
+    let pin = settings.text("station.fingerprint");
+    let insecure = settings.flag("station.insecure");
+    match (file, pin, insecure) {
+        (None, None, false) => Ok(Trust::System),
+        (Some(file), None, false) => Ok(Trust::CaFile(PathBuf::from(file))),
+        (None, Some(pin), false) => Trust::pinned(pin)
+            .map_err(|error| settings.wrong("station.fingerprint", error.to_string())),
+        (None, None, true) => Ok(Trust::Insecure),
+        _ => Err(settings.wrong(
+            "station",
+            "set only one of caFile, fingerprint and insecure".to_owned(),
+        )),
     }
 }
 
-impl From<String> for Secret {
-    fn from(text: String) -> Self {
-        Self(Zeroizing::new(text))
-    }
+/// The folder for data when none is configured: the user's own data folder.
+pub fn default_data_dir() -> PathBuf {
+    directories::ProjectDirs::from("", "", "niagara-bridge").map_or_else(
+        || PathBuf::from("niagara-bridge-data"),
+        |places| places.data_local_dir().to_owned(),
+    )
 }
+
+#[cfg(test)]
+#[path = "config/tests.rs"]
+mod tests;

@@ -106,7 +106,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_api_token_is_the_service_and_a_users_token_is_that_user() {
-        let authenticator = Authenticator::new(Some(Secret::from(TOKEN)), Some(Arc::new(OneUser)));
+        let authenticator = Authenticator::new(Some(Secret::new(TOKEN)), Some(Arc::new(OneUser)));
         assert_eq!(
             ask(&authenticator, Some(&format!("Bearer {TOKEN}"))).await,
             Ok(Principal::Service)
@@ -123,7 +123,7 @@ mod tests {
 
     #[tokio::test]
     async fn everything_else_is_refused_with_its_reason() {
-        let authenticator = Authenticator::new(Some(Secret::from(TOKEN)), None);
+        let authenticator = Authenticator::new(Some(Secret::new(TOKEN)), None);
         for (header, reason) in [
             (None, AuthFailure::Missing),
             (Some("Bearer "), AuthFailure::Missing),
@@ -137,7 +137,7 @@ mod tests {
         ] {
             assert_eq!(ask(&authenticator, header).await, Err(reason), "{header:?}");
         }
-        let open = Authenticator::new(Some(Secret::from("")), None);
+        let open = Authenticator::new(Some(Secret::new("")), None);
         assert_eq!(
             ask(&open, Some("Bearer ")).await,
             Err(AuthFailure::NotConfigured)

@@ -227,7 +227,7 @@ impl Served {
 
     pub async fn with(options: HttpOptions) -> Self {
         let (bridge, waiting) = bridge();
-        let authenticator = Authenticator::new(Some(Secret::from(TOKEN)), Some(Arc::new(Operator)));
+        let authenticator = Authenticator::new(Some(Secret::new(TOKEN)), Some(Arc::new(Operator)));
         let health = Health::new(Arc::new(Up), Arc::new(Up), []);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let stop = CancellationToken::new();

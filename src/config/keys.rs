@@ -1,0 +1,349 @@
+//! The table of all configuration keys.
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text; blank counts as not set.
+    Text,
+    /// A text that must not be shown; `<key>File` names a file to read it from.
+    Secret,
+    Flag,
+    /// A whole number within bounds.
+    Whole(i64, i64),
+    /// One of some words.
+    Choice(&'static [&'static str]),
+    /// A list of texts, or one text with commas.
+    List,
+    /// A map of anything.
+    Map,
+}
+
+/// One key.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Names from the root, joined by dots.
+    pub path: &'static str,
+    pub kind: Kind,
+    /// Default as YAML; empty = not set.
+    pub default: &'static str,
+    /// What it does, in one or two sentences.
+    pub about: &'static str,
+}
+
+const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
+    Key {
+        path,
+        kind,
+        default,
+        about,
+    }
+}
+
+const FOREVER: i64 = i32::MAX as i64;
+
+/// Every key in the order of the written file: names of the in-station module first (Tool surface §6).
+pub const KEYS: &[Key] = &[
+    key(
+        "enabled",
+        Kind::Flag,
+        "true",
+        "Off: every request but /health is answered with 503.",
+    ),
+    key(
+        "listen",
+        Kind::Text,
+        "127.0.0.1:8723",
+        "Address and port of the bridge. Anything but this machine itself needs allowPlainHttp: true.",
+    ),
+    key(
+        "allowPlainHttp",
+        Kind::Flag,
+        "false",
+        "Allows to listen on an address that other machines reach, without TLS.",
+    ),
+    key(
+        "basePath",
+        Kind::Text,
+        "niagaramcp",
+        "Path in front of /mcp and /health.",
+    ),
+    key(
+        "allowedHosts",
+        Kind::List,
+        "[]",
+        "Host names that requests may carry. Empty: loopback names on a loopback address, any name otherwise.",
+    ),
+    key(
+        "allowedOrigins",
+        Kind::List,
+        "[]",
+        "Web origins, such as https://console.example, whose pages may use the bridge.",
+    ),
+    key(
+        "dataDir",
+        Kind::Text,
+        "",
+        "Folder of everything the bridge keeps. Empty: the user's data folder.",
+    ),
+    key(
+        "apiToken",
+        Kind::Secret,
+        "",
+        "Bearer token of the service identity, 32 characters or more. Empty: user tokens only.",
+    ),
+    key(
+        "showLog",
+        Kind::Flag,
+        "false",
+        "Logs every request in detail.",
+    ),
+    key(
+        "sseEnabled",
+        Kind::Flag,
+        "true",
+        "Serves the older SSE transport where this version has it.",
+    ),
+    key(
+        "streamableEnabled",
+        Kind::Flag,
+        "true",
+        "Serves Streamable HTTP.",
+    ),
+    key(
+        "sseHeartbeatSec",
+        Kind::Whole(1, 3600),
+        "25",
+        "Seconds between heartbeats of an SSE stream.",
+    ),
+    key(
+        "mcpSessionIdleTimeoutSec",
+        Kind::Whole(1, FOREVER),
+        "1800",
+        "Seconds after which an unused session ends.",
+    ),
+    key(
+        "mcpProtocolVersion",
+        Kind::Choice(&["", "2025-06-18", "2025-11-25"]),
+        "",
+        "Protocol revision told to every client. Empty: what the client asks for, else 2025-06-18.",
+    ),
+    key(
+        "disabledTools",
+        Kind::Text,
+        "",
+        "Tools that do not exist for clients, separated by commas.",
+    ),
+    key(
+        "toolsets",
+        Kind::List,
+        "[]",
+        "Tool sets (categories) offered. Empty: all.",
+    ),
+    key(
+        "enableTestSetup",
+        Kind::Flag,
+        "false",
+        "Allows the tool setupTestUser.",
+    ),
+    key(
+        "maxHistoryRecordsPerQuery",
+        Kind::Whole(0, FOREVER),
+        "10000",
+        "Most history records in one answer; 10000 is the upper limit.",
+    ),
+    key(
+        "requiredServices",
+        Kind::List,
+        "[alarm, history]",
+        "Station services without which /health says degraded.",
+    ),
+    key(
+        "knowledgeFilePath",
+        Kind::Text,
+        "",
+        "The knowledge file. Empty: knowledge.yaml in dataDir.",
+    ),
+    key(
+        "knowledgeAutoBackup",
+        Kind::Flag,
+        "true",
+        "Keeps a copy of the knowledge file before each change.",
+    ),
+    key(
+        "knowledgeBackupCount",
+        Kind::Whole(0, 1000),
+        "5",
+        "How many such copies are kept.",
+    ),
+    key(
+        "knowledge.readOnly",
+        Kind::Flag,
+        "false",
+        "Refuses every change of the knowledge file.",
+    ),
+    key(
+        "station.url",
+        Kind::Text,
+        "",
+        "Address of the station's web service, such as https://station.example.",
+    ),
+    key(
+        "station.user",
+        Kind::Text,
+        "",
+        "The station account of the bridge (service account).",
+    ),
+    key("station.password", Kind::Secret, "", "Its password."),
+    key(
+        "station.scheme",
+        Kind::Choice(&["form-scram", "header-scram", "basic"]),
+        "form-scram",
+        "How that account logs in. form-scram and header-scram: DigestScheme; basic: HTTPBasicScheme.",
+    ),
+    key(
+        "station.timeZone",
+        Kind::Text,
+        "",
+        "Zone of the station's clock, such as America/New_York. Empty: ask the station.",
+    ),
+    key(
+        "station.caFile",
+        Kind::Text,
+        "",
+        "PEM file of the authority that signed the station's certificate.",
+    ),
+    key(
+        "station.fingerprint",
+        Kind::Text,
+        "",
+        "SHA-256 fingerprint of the station's own certificate, for factory certificates.",
+    ),
+    key(
+        "station.insecure",
+        Kind::Flag,
+        "false",
+        "Accepts any certificate. Everyone on the way can then read and change everything.",
+    ),
+    key(
+        "writes.enabled",
+        Kind::Flag,
+        "false",
+        "Allows tools that change the station.",
+    ),
+    key(
+        "writes.serviceAccountMayWrite",
+        Kind::Flag,
+        "true",
+        "Allows writePoint with apiToken; false where operators have tokens of their own.",
+    ),
+    key(
+        "writes.readbackDelayMs",
+        Kind::Whole(0, 10_000),
+        "1000",
+        "Milliseconds between a write and reading it back.",
+    ),
+    key(
+        "limits.inFlight",
+        Kind::Whole(1, 64),
+        "4",
+        "Requests to the station at the same time, per identity.",
+    ),
+    key(
+        "limits.requestsPerSecond",
+        Kind::Whole(0, 10_000),
+        "20",
+        "Requests to the station per second, per identity; 0 = no limit.",
+    ),
+    key(
+        "limits.latchSec",
+        Kind::Whole(1, 3600),
+        "30",
+        "Seconds without a further login attempt after a failed one.",
+    ),
+    key(
+        "limits.inboundPerPrincipal",
+        Kind::Whole(0, 1_000_000),
+        "100",
+        "Requests per second accepted from one identity; 0 = no limit.",
+    ),
+    key(
+        "limits.inboundPerAddress",
+        Kind::Whole(0, 1_000_000),
+        "200",
+        "Requests per second accepted from one address; 0 = no limit.",
+    ),
+    key(
+        "limits.bodyMiB",
+        Kind::Whole(1, 64),
+        "4",
+        "Largest request body in MiB.",
+    ),
+    key(
+        "trends.facilityId",
+        Kind::Text,
+        "",
+        "Name of this site in the trend store. Empty: made from the station's name.",
+    ),
+    key(
+        "camber.allow",
+        Kind::List,
+        "[]",
+        "Analytic capabilities offered: names, or all-active. Empty: none.",
+    ),
+    key(
+        "camber.principals",
+        Kind::Map,
+        "{}",
+        "The same per identity, by name.",
+    ),
+    key(
+        "log.format",
+        Kind::Choice(&["text", "json"]),
+        "text",
+        "Form of log lines on standard error.",
+    ),
+    key(
+        "log.level",
+        Kind::Choice(&["error", "warn", "info", "debug", "trace"]),
+        "info",
+        "How much is logged.",
+    ),
+];
+
+/// The key of that path.
+pub fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
+/// Whether the path is a block that holds keys.
+pub fn is_block(path: &str) -> bool {
+    KEYS.iter().any(|key| {
+        key.path
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
+}
+
+/// The secret whose `…File` form this path is.
+pub fn secret_of_file(path: &str) -> Option<&'static Key> {
+    find(path.strip_suffix("File")?).filter(|key| key.kind == Kind::Secret)
+}
+
+/// The known path that a mistyped one most likely means.
+pub fn suggest(path: &str) -> Option<String> {
+    KEYS.iter()
+        .map(|key| {
+            (
+                strsim::jaro_winkler(&key.path.to_lowercase(), &path.to_lowercase()),
+                key.path,
+            )
+        })
+        .chain(KEYS.iter().filter_map(|key| {
+            // A key at the wrong level is a common slip: compare last names too.
+            let (own, given) = (key.path.rsplit('.').next()?, path.rsplit('.').next()?);
+            own.eq_ignore_ascii_case(given).then_some((1.0, key.path))
+        }))
+        .filter(|(likeness, _)| *likeness > 0.85)
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .map(|(_, path)| path.to_owned())
+}

@@ -1,0 +1,211 @@
+use std::io::Write;
+
+use super::load::{Settings, load};
+use super::*;
+
+fn read(text: &str) -> Result<Config, ConfigError> {
+    let mut settings = Settings::empty("config.yaml".into());
+    settings.read_text("config.yaml", text)?;
+    Config::from_settings(&settings)
+}
+
+fn refusal(text: &str) -> String {
+    read(text).expect_err(text).to_string()
+}
+
+#[test]
+fn an_empty_file_means_the_documented_defaults() {
+    let config = read("").expect("defaults");
+    assert_eq!(config.listen, "127.0.0.1:8723".parse().expect("address"));
+    assert_eq!(config.base_path, "niagaramcp");
+    assert_eq!(config.session_idle, Duration::from_secs(1800));
+    assert_eq!(
+        config.required_services,
+        [RequiredService::Alarm, RequiredService::History]
+    );
+    assert_eq!(config.max_history_records, 10_000);
+    assert!(config.enabled && !config.writes_enabled && config.service_account_may_write);
+    assert!(config.api_token.is_none() && config.station.is_none());
+    assert_eq!(config.inbound, InboundLimits::default());
+}
+
+#[test]
+fn a_station_is_read_with_all_its_settings() {
+    let config = read(
+        "station:\n  url: https://station.example\n  user: bridge\n  password: 12345\n  scheme: basic\n  timeZone: Europe/Berlin\n  \
+         insecure: true\nlimits:\n  inFlight: 2\n  latchSec: 60\n",
+    )
+    .expect("station");
+    let station = config.station.expect("station");
+    assert_eq!(station.password.expose(), "12345");
+    assert_eq!(station.scheme, LoginScheme::Basic);
+    assert_eq!(station.time_zone, Some(chrono_tz::Europe::Berlin));
+    assert_eq!(station.trust, Trust::Insecure);
+    assert_eq!(
+        (station.limits.in_flight, station.latch),
+        (2, Duration::from_secs(60))
+    );
+}
+
+#[test]
+fn mistakes_are_named_with_their_line_and_a_remedy() {
+    for (text, parts) in [
+        (
+            "enabled: true\nlisten: 127.0.0.1:1\nlistem: x",
+            vec!["config.yaml line 3", "'listem'", "'listen'"],
+        ),
+        (
+            "station:\n  # url: x\n  ulr: x",
+            vec!["config.yaml line 3", "'station.ulr'", "'station.url'"],
+        ),
+        ("url: x", vec!["line 1", "'station.url'"]),
+        ("limits:\n  inFlight: 0", vec!["line 2", "from 1 to 64"]),
+        ("log: {format: xml}", vec!["config.yaml", "text, json"]),
+        ("enabled: yes please", vec!["line 1", "true or false"]),
+        ("station: 4", vec!["'station'", "'name: value'"]),
+        ("- a", vec!["the file"]),
+        (
+            "toolsets: [reading]",
+            vec!["line 1", "no tool set 'reading'"],
+        ),
+        (
+            "requiredServices: [email]",
+            vec!["neither alarm nor history"],
+        ),
+        ("station: {url: 'ftp://x'}", vec!["station.url"]),
+        (
+            "station: {url: 'http://u:p@x'}",
+            vec!["station.user and station.password"],
+        ),
+        (
+            "station: {url: 'http://x', user: u}",
+            vec!["station.passwordFile"],
+        ),
+        (
+            "station: {url: 'http://x', user: u, password: p, caFile: a, insecure: true}",
+            vec!["only one of"],
+        ),
+        (
+            "station: {url: 'http://x', user: u, password: p, timeZone: Mars}",
+            vec!["America/New_York"],
+        ),
+        ("a: &x 1\nb: *x", vec!["cannot be understood"]),
+        ("enabled: [", vec!["cannot be understood"]),
+    ] {
+        let message = refusal(text);
+        for part in parts {
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_short_token_is_refused_without_being_shown() {
+    let message = refusal("apiToken: hunter2hunter2");
+    assert!(message.contains("14 characters and needs 32"), "{message}");
+    assert!(!message.contains("hunter2"), "{message}");
+    assert!(
+        refusal(&format!(
+            "apiToken: '{} {}'",
+            "a".repeat(20),
+            "b".repeat(20)
+        ))
+        .contains("blanks")
+    );
+    let config = read(&format!("apiToken: {}", "x".repeat(32))).expect("long enough");
+    assert!(
+        !format!("{config:?}").contains("xxxx"),
+        "secrets never show in debug output"
+    );
+}
+
+#[test]
+fn other_machines_are_let_in_only_on_purpose() {
+    assert!(refusal("listen: 0.0.0.0:8723").contains("allowPlainHttp"));
+    let config = read("listen: 0.0.0.0:8723\nallowPlainHttp: true").expect("on purpose");
+    assert_eq!(config.listen.port(), 8723);
+    assert!(read("listen: localhost:9000").is_ok());
+}
+
+#[test]
+fn the_environment_overrides_the_file() {
+    let mut file = tempfile::NamedTempFile::new().expect("file");
+    writeln!(
+        file,
+        "listen: 127.0.0.1:1\nstation:\n  url: http://one.example\n  user: bridge"
+    )
+    .expect("write");
+    let mut secret = tempfile::NamedTempFile::new().expect("file");
+    writeln!(secret, "from a file\r").expect("write");
+    let environment = [
+        ("NIAGARA_BRIDGE__STATION__URL", "http://two.example"),
+        (
+            "NIAGARA_BRIDGE__STATION__PASSWORD_FILE",
+            secret.path().to_str().expect("path"),
+        ),
+        ("NIAGARA_BRIDGE__ALLOWEDHOSTS", "a.example, b.example"),
+        ("NIAGARA_BRIDGE__ENABLED", "false"),
+        ("UNRELATED", "x"),
+    ];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let config = load(Some(file.path()), environment).expect("config");
+    let station = config.station.expect("station");
+    assert_eq!(station.url.host_str(), Some("two.example"));
+    assert_eq!(station.password.expose(), "from a file");
+    assert_eq!(config.allowed_hosts, ["a.example", "b.example"]);
+    assert!(!config.enabled);
+    let unknown = [("NIAGARA_BRIDGE__STATION__ULR".to_owned(), "x".to_owned())];
+    let message = load(Some(file.path()), unknown)
+        .expect_err("unknown")
+        .to_string();
+    assert!(
+        message.contains("NIAGARA_BRIDGE__STATION__ULR") && message.contains("station.url"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_missing_file_is_named_with_the_way_to_write_one() {
+    let message = load(Some(std::path::Path::new("no/such/config.yaml")), [])
+        .expect_err("missing")
+        .to_string();
+    assert!(
+        message.contains("no/such/config.yaml") && message.contains("init"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_written_file_is_read_back_as_the_defaults_and_names_every_key() {
+    let token = "t".repeat(40);
+    let text = template::template(Some(&token));
+    let config = read(&text).expect("the template is valid");
+    assert_eq!(config.api_token.expect("token").expose(), token);
+    let uncommented: String = text
+        .lines()
+        .map(|line| match line.split_once("# ") {
+            Some((indent, setting)) if is_setting(setting) => {
+                format!("{indent}{setting}\n")
+            }
+            _ => format!("{line}\n"),
+        })
+        .filter(|line| !line.contains("apiToken: \"\""))
+        .collect();
+    let config = read(&uncommented).expect("every default is a valid value");
+    assert_eq!(config.listen, read("").expect("defaults").listen);
+    for key in keys::KEYS {
+        let name = key.path.rsplit('.').next().expect("name");
+        assert!(
+            text.contains(&format!("{name}: ")),
+            "{} is missing",
+            key.path
+        );
+    }
+}
+
+fn is_setting(text: &str) -> bool {
+    let name = text.split(':').next().unwrap_or_default();
+    keys::KEYS
+        .iter()
+        .any(|key| key.path.rsplit('.').next() == Some(name))
+}
