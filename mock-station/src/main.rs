@@ -1,1 +1,110 @@
-fn main() {}
+//! Starts the stand-in station alone.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use clap::{Parser, ValueEnum};
+use mock_station::clock::{StationClock, SystemClock};
+use mock_station::model::{SharedStation, accounts, sample};
+use mock_station::server::MockStation;
+use mock_station::switches::{OrdForms, Switches};
+
+/// A stand-in Niagara 4 station for tests and demonstrations.
+#[derive(Debug, Parser)]
+#[command(name = "mock-station", version)]
+struct Arguments {
+    /// Address of the web service.
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    http: SocketAddr,
+    /// The station's time at start (RFC 3339); it runs on from there. Default: the machine's time.
+    #[arg(long)]
+    clock: Option<DateTime<Utc>>,
+    /// Lock accounts after five bad logins in 30 seconds.
+    #[arg(long, value_enum, default_value = "on")]
+    lockout: OnOff,
+    /// Ord URL forms that are accepted.
+    #[arg(long, value_enum, default_value = "paths")]
+    ord_forms: Forms,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OnOff {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Forms {
+    /// `/ord/…` with reserved characters encoded or literal.
+    Paths,
+    /// Also `/ord?…`, as third-party clients use it.
+    All,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env()
+                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn")),
+        )
+        .init();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error),
+    };
+    match runtime.block_on(run(arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(error.as_ref()),
+    }
+}
+
+fn fail(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("mock-station: {error}");
+    ExitCode::FAILURE
+}
+
+async fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let clock: Arc<dyn StationClock> = match arguments.clock {
+        Some(start) => Arc::new(SystemClock::starting_at(start)),
+        None => Arc::new(SystemClock::new()),
+    };
+    let station = SharedStation::new(sample::station(clock.now())?, clock);
+    let mock = MockStation::builder()
+        .station(station)
+        .switches(switches(&arguments))
+        .bind(arguments.http)
+        .start()
+        .await?;
+    announce(&mock);
+    tokio::signal::ctrl_c().await?;
+    mock.shutdown().await;
+    Ok(())
+}
+
+fn switches(arguments: &Arguments) -> Switches {
+    let mut switches = Switches::default();
+    switches.login.lockout = matches!(arguments.lockout, OnOff::On);
+    if matches!(arguments.ord_forms, Forms::All) {
+        switches.ord.forms = OrdForms::ALL;
+    }
+    switches
+}
+
+fn announce(mock: &MockStation) {
+    let station = mock.station().read();
+    println!("Station {} at {}", station.name(), mock.url());
+    println!("Components: {}", station.component_count());
+    println!("Accounts:");
+    for account in accounts::ALL {
+        let scheme = station
+            .users
+            .get(account.user)
+            .map_or("", |user| user.scheme.as_str());
+        println!("  {:<10} {:<24} {scheme}", account.user, account.password);
+    }
+    println!("Ctrl-C ends it.");
+}

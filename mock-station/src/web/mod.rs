@@ -3,16 +3,18 @@
 //! - [`authenticate`]: who a request comes from (cookie, Basic, header SCRAM).
 //! - [`login`]: the form login and its pages; [`header_auth`]: the cookie-free handshake.
 //! - [`ord_url`]: which ord a request target names; [`ord_servlet`]: what it answers.
-//! - [`bql`]: parser and evaluation to a [`table::Table`]; [`csv`], [`html_table`]: its exporters.
+//! - [`bql`]: parser and evaluation to a [`table::Table`]; [`export`]: what writes it as CSV or HTML.
 
 mod accounts;
 mod authenticate;
 pub mod bql;
 mod cookies;
 mod csv;
+mod export;
 mod header_auth;
 mod login;
 mod ord;
+mod ord_servlet;
 mod ord_url;
 pub(crate) mod pages;
 mod random;
@@ -125,7 +127,7 @@ fn route(context: &ServerContext, caller: &Caller, request: PlainRequest) -> Pla
             &request,
             |request| crate::obix::handle(context, &user, request.clone()),
         ),
-        "ord" => not_found(&path),
+        "ord" => ord_servlet::answer(context, caller, &request),
         "rpc" => guarded(switches.login.csrf_rpc, caller, &request, |request| {
             not_found(&request.raw_path)
         }),

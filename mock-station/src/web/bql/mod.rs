@@ -38,6 +38,9 @@ pub enum QueryError {
     NotFound(String),
     #[error("{0}")]
     Forbidden(String),
+    /// The query is well-formed and fails while it runs.
+    #[error("{0}")]
+    Failed(String),
 }
 
 impl QueryError {
@@ -51,6 +54,7 @@ impl QueryError {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }

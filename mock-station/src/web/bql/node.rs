@@ -233,7 +233,7 @@ fn method_with_arguments<'a>(
             };
             component_step(scope, handle, &plain)
         }
-        _ => Err(QueryError::invalid(format!(
+        _ => Err(QueryError::Failed(format!(
             "no method `{step}` can be called here"
         ))),
     }
