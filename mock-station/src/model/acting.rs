@@ -236,7 +236,7 @@ impl Station {
             .unwrap_or(self.root());
         self.demand(user, class, Permissions::OPERATOR_WRITE)?;
         let now = self.now();
-        self.alarms.acknowledge(uuid, user, now)?;
+        self.acknowledge_alarm(uuid, user)?;
         self.audit.record(AuditEntry {
             time: now,
             user: user.to_owned(),

@@ -1,7 +1,11 @@
 //! The alarm database (Station web specification §3.6, oBIX specification §11).
 
+use super::component::Handle;
 use super::error::ModelError;
 use super::facets::Facets;
+use super::station::Station;
+use super::status::Status;
+use super::value::Value;
 use chrono::{DateTime, Utc};
 use indexmap::IndexMap;
 
@@ -179,5 +183,89 @@ impl AlarmDb {
             record.last_update = now;
         }
         Ok(record)
+    }
+}
+
+impl Station {
+    /// Adds or replaces an alarm and shows it on its source point and in the counts of its class.
+    pub fn insert_alarm(&mut self, record: AlarmRecord) {
+        let point = self.alarm_point(&record);
+        let class = record.alarm_class.clone();
+        self.alarms.insert(record);
+        if let Some(point) = point {
+            self.show_alarms_on(point);
+        }
+        self.count_alarms(&class);
+    }
+
+    /// Acknowledges an alarm without asking for permissions, see [`AlarmDb::acknowledge`].
+    pub fn acknowledge_alarm(&mut self, uuid: &str, user: &str) -> Result<(), ModelError> {
+        let now = self.now();
+        let record = self.alarms.acknowledge(uuid, user, now)?.clone();
+        if let Some(point) = self.alarm_point(&record) {
+            self.show_alarms_on(point);
+        }
+        self.count_alarms(&record.alarm_class);
+        Ok(())
+    }
+
+    /// The point an alarm came from: the parent of its source extension.
+    pub fn alarm_point(&self, record: &AlarmRecord) -> Option<Handle> {
+        let source = self.resolve_component(record.source.first()?).ok()?;
+        let component = self.component(source)?;
+        if component.ty().is("control:PointExtension") {
+            component.parent()
+        } else {
+            Some(source)
+        }
+    }
+
+    fn show_alarms_on(&mut self, point: Handle) {
+        let mut bits = 0;
+        for record in self.alarms.iter().filter(|record| record.is_open()) {
+            if self.alarm_point(record) == Some(point) {
+                bits |= if record.source_state == SourceState::Normal {
+                    0
+                } else {
+                    Status::ALARM
+                };
+                bits |= if record.is_ack_pending() {
+                    Status::UNACKED_ALARM
+                } else {
+                    0
+                };
+            }
+        }
+        self.set_alarm_bits(point, bits);
+    }
+
+    fn count_alarms(&mut self, class_name: &str) {
+        let Some(class) = self.alarm_class(class_name) else {
+            return;
+        };
+        let (mut total, mut open, mut active, mut unacked, mut last) = (0, 0, 0, 0, None);
+        for record in self
+            .alarms
+            .iter()
+            .filter(|record| record.alarm_class == class_name)
+        {
+            total += 1;
+            open += i32::from(record.is_open());
+            active += i32::from(record.source_state != SourceState::Normal);
+            unacked += i32::from(record.is_ack_pending());
+            last = Some(self.local(record.timestamp));
+        }
+        for (slot, value) in [
+            ("totalAlarmCount", Value::Integer(total)),
+            ("openAlarmCount", Value::Integer(open)),
+            ("inAlarmCount", Value::Integer(active)),
+            ("unackedAlarmCount", Value::Integer(unacked)),
+            ("timeOfLastAlarm", Value::AbsTime(last)),
+        ] {
+            // A class component is known by its name only; one of another type has no counts to keep.
+            if self.slot(class, slot).is_some() {
+                self.store_and_react(class, slot, value);
+            }
+        }
     }
 }

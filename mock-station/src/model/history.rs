@@ -1,7 +1,10 @@
 //! Histories: configurations and record sources (Station web specification §3.5, oBIX specification §10).
 
 use super::component::Handle;
+use super::error::ModelError;
 use super::facets::Facets;
+use super::registry;
+use super::station::Station;
 use super::value::{PointKind, Value};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -311,5 +314,80 @@ impl HistoryDb {
 
     pub fn is_empty(&self) -> bool {
         self.histories.is_empty()
+    }
+}
+
+impl Station {
+    /// Puts a history extension of type `extension` (e.g. `history:NumericIntervalHistoryExt`) under the point, with a
+    /// `historyConfig` that describes `history`, and files the history. Returns the extension.
+    pub fn add_history(
+        &mut self,
+        point: Handle,
+        extension: &str,
+        mut history: History,
+    ) -> Result<Handle, ModelError> {
+        let name = extension
+            .split(':')
+            .nth(1)
+            .map(|name| name.trim_end_matches("HistoryExt"));
+        let extension = self.add(point, name, extension)?;
+        history.point = Some(point);
+        history.source_ord = Some(format!("station:|{}", self.slot_path(extension)));
+        self.set(
+            extension,
+            "historyName",
+            Value::Format(history.name().into()),
+        )?;
+        if let (CollectionInterval::Every(millis), Some(_)) =
+            (history.interval, self.slot(extension, "interval"))
+        {
+            self.set(extension, "interval", Value::RelTime(millis))?;
+        }
+        let config = format!("{}/historyConfig", self.slot_path(extension));
+        let config = self.resolve_component(&config)?;
+        for (slot, spec, text) in history.config_slots() {
+            let ty = registry::find(spec).ok_or_else(|| ModelError::UnknownType {
+                spec: spec.to_owned(),
+            })?;
+            let value = Value::decode(ty, &text).ok_or(ModelError::Undecodable {
+                spec: spec.to_owned(),
+                text,
+            })?;
+            self.set(config, slot, value)?;
+        }
+        self.histories.insert(history);
+        Ok(extension)
+    }
+}
+
+impl History {
+    /// The slots of `history:HistoryConfig` with type and encoding, in contract order.
+    pub fn config_slots(&self) -> [(&'static str, &'static str, String); 8] {
+        [
+            ("id", "history:HistoryId", self.id.clone()),
+            (
+                "source",
+                "baja:OrdList",
+                self.source_ord.clone().unwrap_or_default(),
+            ),
+            (
+                "timeZone",
+                "baja:TimeZone",
+                self.time_zone.name().to_owned(),
+            ),
+            ("recordType", "baja:TypeSpec", self.record_type().to_owned()),
+            ("capacity", "history:Capacity", self.capacity_text()),
+            (
+                "fullPolicy",
+                "history:FullPolicy",
+                self.full_policy.tag().to_owned(),
+            ),
+            (
+                "interval",
+                "history:CollectionInterval",
+                self.interval.encode(),
+            ),
+            ("valueFacets", "baja:Facets", self.value_facets.encode()),
+        ]
     }
 }

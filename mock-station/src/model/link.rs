@@ -261,6 +261,9 @@ impl Station {
         }
         if let Some(target) = self.component_mut(ends.target) {
             target.store(&ends.target_slot, value);
+            if let Some(level) = super::point::input_level(&ends.target_slot) {
+                target.commanded.set(level, false);
+            }
         }
         self.changes.record(
             ends.target,

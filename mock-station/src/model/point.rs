@@ -139,7 +139,6 @@ pub fn status_at_level(bits: u32, level: i32) -> Status {
 
 /// `out` of a writable: the lowest valid input, else the fallback, else the last value marked null.
 pub(super) fn arbitrate(component: &Component, kind: PointKind, now: DateTime<Utc>) -> Value {
-    let fed = component.feed.as_ref().map(|feed| feed.sample(now));
     for (index, name) in INPUTS.iter().enumerate() {
         let level = index as i32 + 1;
         if let Some((value, status)) = component.stored(name).and_then(Value::as_status_value)
@@ -154,7 +153,7 @@ pub(super) fn arbitrate(component: &Component, kind: PointKind, now: DateTime<Ut
             return Value::status_value(kind, value.clone(), status_at_level(bits, level));
         }
     }
-    if let Some(sample) = fed
+    if let Some(sample) = component.feed.as_ref().map(|feed| feed.sample(now))
         && Status::from_bits(sample.status).is_valid()
     {
         let bits = sample.status | component.alarm_bits;
@@ -200,6 +199,8 @@ impl Station {
         if let Some(component) = self.component_mut(handle) {
             component.feed = Some(feed);
         }
+        self.reevaluate(handle);
+        self.propagate_from(handle);
     }
 
     /// Disconnects a component from its driver.
@@ -207,6 +208,8 @@ impl Station {
         if let Some(component) = self.component_mut(handle) {
             component.feed = None;
         }
+        self.reevaluate(handle);
+        self.propagate_from(handle);
     }
 
     /// Marks a point as in alarm (`Status::ALARM`, `Status::UNACKED_ALARM`) on top of what its driver or inputs say.

@@ -60,16 +60,9 @@ impl Station {
         self.set(period, "start", Value::Time(start))?;
         self.set(period, "finish", Value::Time(finish))?;
         let effective = Value::status_value(kind, value, Status::ok());
-        self.add_or_replace_effective(period, effective);
+        self.set(period, "effectiveValue", effective)?;
         self.reevaluate(schedule);
         Ok(period)
-    }
-
-    /// The effective value's type depends on the schedule, so it replaces whatever the slot held.
-    fn add_or_replace_effective(&mut self, period: Handle, value: Value) {
-        if let Some(component) = self.component_mut(period) {
-            component.store("effectiveValue", value);
-        }
     }
 
     /// `in` if it is valid, else the period of the present local time, else the default output.

@@ -82,9 +82,7 @@ pub fn friendly(name: &str) -> String {
         match previous {
             None => words.extend(c.to_uppercase()),
             Some(before) => {
-                let word_starts = c.is_uppercase() && !before.is_uppercase() && before != ' ';
-                let number_starts = c.is_ascii_digit() && !before.is_ascii_digit() && before != ' ';
-                if word_starts || number_starts {
+                if c.is_uppercase() && !before.is_uppercase() && before != ' ' {
                     words.push(' ');
                 }
                 words.push(c);
@@ -119,7 +117,7 @@ mod tests {
     #[test]
     fn frozen_names_show_as_words() {
         assert_eq!(friendly("proxyExt"), "Proxy Ext");
-        assert_eq!(friendly("in10"), "In 10");
+        assert_eq!(friendly("in10"), "In10");
         assert_eq!(friendly("out"), "Out");
     }
 

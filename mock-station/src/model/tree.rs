@@ -43,8 +43,6 @@ impl Station {
         if let Some(component) = self.component_mut(parent) {
             component.dynamic.insert(name.clone(), slot);
         }
-        let mask = self.categories(handle);
-        self.mark_categories_above(handle, mask);
         self.changes.record(
             parent,
             ChangeEvent::Added {
@@ -325,6 +323,42 @@ impl Station {
         }
     }
 
+    /// Puts a driver's proxy extension into the frozen `proxyExt` slot of a point.
+    pub fn set_proxy_ext(&mut self, point: Handle, spec: &str) -> Result<Handle, ModelError> {
+        let ty = registry::find(spec).ok_or_else(|| ModelError::UnknownType {
+            spec: spec.to_owned(),
+        })?;
+        if ty.is_abstract() || !ty.is("control:AbstractProxyExt") {
+            return Err(ModelError::NotCreatable {
+                spec: spec.to_owned(),
+            });
+        }
+        let component = self.expect(point)?;
+        let (Some(index), Some(old)) = (
+            component.ty.slot_index("proxyExt"),
+            component.child("proxyExt"),
+        ) else {
+            return Err(self.no_slot(point, "proxyExt"));
+        };
+        self.cut_links_of(&[old]);
+        self.unmount(old);
+        let proxy = self.mount(Some(point), "proxyExt".into(), ty);
+        if let Some(component) = self.component_mut(point) {
+            for (place, child) in &mut component.frozen_children {
+                if usize::from(*place) == index {
+                    *child = proxy;
+                }
+            }
+        }
+        self.changes.record(
+            point,
+            ChangeEvent::Set {
+                slot: "proxyExt".into(),
+            },
+        );
+        Ok(proxy)
+    }
+
     /// Replaces the flags of a slot.
     pub fn set_flags(
         &mut self,
@@ -378,13 +412,13 @@ impl Station {
 
     /// Replaces the categories of a component: bit 0 is category 1; `None` inherits the parent's.
     pub fn set_categories(&mut self, handle: Handle, mask: Option<u64>) -> Result<(), ModelError> {
-        self.expect(handle)?;
+        let before = self.expect(handle)?.categories;
         if let Some(component) = self.component_mut(handle) {
             component.categories = mask;
         }
-        match mask {
-            Some(mask) => self.mark_categories_above(handle, mask),
-            None => self.rebuild_category_marks(),
+        match (before, mask) {
+            (None, Some(mask)) => self.mark_categories_above(handle, mask),
+            _ => self.rebuild_category_marks(),
         }
         Ok(())
     }
@@ -465,6 +499,8 @@ impl Station {
         }
     }
 
+    /// Tells every ancestor which categories lie below it. Inheriting components add nothing: their mask is that of the
+    /// nearest ancestor with one, which marks its own ancestors.
     fn mark_categories_above(&mut self, handle: Handle, mask: u64) {
         let mut at = self.parent(handle);
         while let Some(component) = at.and_then(|handle| self.component_mut(handle)) {
