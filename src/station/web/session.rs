@@ -452,7 +452,7 @@ impl WebSession {
             content_type: answer.content_type(),
             body: answer.into_body(),
         };
-        if stream.status == 200 && stream.content_type.contains("html") {
+        if stream.status == 200 && !is_data(&stream.content_type) {
             let page = scope.run(outgoing.target, peek(&mut stream.body)).await?;
             if is_login_page(&page) {
                 return Ok(Attempt::Refused(
@@ -710,6 +710,13 @@ pub(super) fn redirect_target(answer: &HttpResponse, asked: &Url) -> Option<Url>
 
 pub(super) fn is_login_path(path: &str) -> bool {
     path.starts_with("/login") || path.starts_with("/prelogin")
+}
+
+/// Media types that no login page has; CSV is not among them, because stations label it in many ways.
+fn is_data(content_type: &str) -> bool {
+    ["xml", "json", "image", "pdf", "octet-stream"]
+        .iter()
+        .any(|kind| content_type.contains(kind))
 }
 
 /// Markers of the station's login pages (Station web specification §1).
