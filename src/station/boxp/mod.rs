@@ -18,6 +18,13 @@ pub mod table;
 pub mod tree;
 pub mod types;
 
+#[cfg(test)]
+mod operation_tests;
+#[cfg(test)]
+mod scripted;
+#[cfg(test)]
+mod session_tests;
+
 pub use client::BoxClient;
 pub use node::{Node, SlotKind};
 pub use point::PointView;

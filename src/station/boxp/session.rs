@@ -20,6 +20,8 @@ use crate::station::ord::Ord;
 const SPACE: &str = "station:";
 /// Change events kept while nobody asks for them; the oldest go first.
 const MAX_EVENTS: usize = 500;
+/// Closing must not hold up the end of the process.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How patiently a load is waited for. The defaults are those of the handshake rules §4.5.1.
 #[derive(Debug, Clone, Copy)]
@@ -369,13 +371,14 @@ impl BoxClient {
     }
 
     /// Deletes the server session at the station, if there is one; the client can be used again.
-    pub async fn close(&self, scope: &CallScope) {
-        let Ok(mut session) = self.lock(scope).await else {
+    pub async fn close(&self) {
+        let scope = CallScope::within(CLOSE_TIMEOUT);
+        let Ok(mut session) = self.lock(&scope).await else {
             return;
         };
         session.events.clear();
         if let Some(id) = session.id.take() {
-            self.delete(scope, &id).await;
+            self.delete(&scope, &id).await;
         }
     }
 
