@@ -102,6 +102,11 @@ impl MockStation {
             .authenticated_count(self.context.clock.now(), &self.context.switches.get().login)
     }
 
+    /// Number of BOX server sessions that have neither been deleted nor expired.
+    pub fn box_sessions(&self) -> usize {
+        crate::boxs::session_count(&self.context)
+    }
+
     /// Ends every web session, as a restart of the station's web service does.
     pub fn end_sessions(&self) {
         self.context.sessions.clear();

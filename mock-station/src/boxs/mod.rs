@@ -1,17 +1,94 @@
-//! boxs.
+//! The BOX servlet: JSON messages under the HTML5 user interface (Station web specification §4).
+//!
+//! `frame` turns request text into messages and outcomes into replies; `channel` sends each message to the
+//! file of its channel; `node` and `contract` write components, values and types in the station's JSON form.
+//! Server sessions and their component spaces live in `ssession`.
 
-use http::StatusCode;
+mod call;
+mod channel;
+mod contract;
+mod error;
+mod frame;
+mod node;
+mod ord;
+mod reg;
+mod ssession;
+mod sys;
+mod table;
+mod target;
+mod time_zone;
+mod unit;
+
+use http::{Method, StatusCode};
+use serde_json::Value;
 
 use crate::server::{AuthenticatedUser, PlainRequest, PlainResponse, ServerContext};
+use call::Call;
+use frame::{Frame, FrameError};
 
-/// Answers one authenticated request to the BOX servlet.
+/// Answers a request on `/box` or `/box/`: one frame in, one frame out, with HTTP 200 also for failed messages
+/// (Station web specification §4.1). Text that is not JSON is answered with 500.
 pub fn handle(
-    _context: &ServerContext,
-    _user: &AuthenticatedUser,
+    context: &ServerContext,
+    user: &AuthenticatedUser,
     request: PlainRequest,
 ) -> PlainResponse {
-    PlainResponse::text(
-        StatusCode::NOT_FOUND,
-        format!("nothing is served at {}\n", request.raw_path),
+    let switches = context.switches.get();
+    if !switches.boxs.present {
+        return PlainResponse::html(
+            StatusCode::NOT_FOUND,
+            "<html><title>Not Found</title></html>",
+        );
+    }
+    if request.method != Method::POST {
+        return PlainResponse::html(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "<html><title>Method Not Allowed</title></html>",
+        )
+        .with_header("allow", "POST");
+    }
+    let frame = match Frame::parse(&request.body) {
+        Ok(frame) => frame,
+        Err(FrameError::NotJson(error)) => {
+            tracing::debug!(%error, "a BOX request body is not JSON");
+            return PlainResponse::html(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "<html><title>Server Error</title><body><h1>Server Error</h1></body></html>",
+            );
+        }
+        Err(error) => {
+            return PlainResponse::json(
+                StatusCode::OK,
+                frame::refusal_text(&error, &switches.boxs),
+            );
+        }
+    };
+    let answered = if switches.boxs.first_message_only {
+        frame.messages.get(..1).unwrap_or_default()
+    } else {
+        &frame.messages
+    };
+    let replies: Vec<Value> = answered
+        .iter()
+        .map(|message| {
+            let call = Call::new(
+                context,
+                user,
+                &switches,
+                frame.session_id.as_deref(),
+                message,
+            );
+            message.reply(channel::answer(&call), &switches.boxs)
+        })
+        .collect();
+    PlainResponse::json(
+        StatusCode::OK,
+        frame::reply_text(&frame, replies, &switches.boxs),
     )
+}
+
+/// Number of BOX server sessions that have neither been deleted nor expired.
+pub fn session_count(context: &ServerContext) -> usize {
+    let sessions = context.servlet_state::<ssession::Sessions>();
+    sessions.count(context.now(), &context.switches.get().boxs)
 }

@@ -1,0 +1,93 @@
+//! What can go wrong with one BOX message (Station web specification §4.2, §4.8).
+
+use thiserror::Error;
+
+use crate::model::ModelError;
+
+/// The failure of one message; its text is what a station that does not hide details sends.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum BoxError {
+    #[error("{0}")]
+    Frame(String),
+    #[error("Unknown BOX channel '{channel}'")]
+    UnknownChannel { channel: String },
+    #[error("Unknown key '{key}' on BOX channel '{channel}'")]
+    UnknownKey { channel: String, key: String },
+    #[error("Unknown session handler key '{key}' of space '{space}'")]
+    UnknownHandlerKey { space: String, key: String },
+    #[error("Cannot read the body of '{key}': {wanted}")]
+    BadBody { key: String, wanted: String },
+    #[error("Cannot resolve ord '{ord}': {reason}")]
+    Unresolved { ord: String, reason: String },
+    #[error("Unknown handle '{handle}'; it may be from before a restart or a removal")]
+    UnknownHandle { handle: String },
+    #[error("Unknown type '{spec}': its module is not installed or has no such type")]
+    UnknownType { spec: String },
+    #[error("No service of type '{spec}' is running")]
+    NoService { spec: String },
+    #[error("Permission denied: {missing} is required on {place}")]
+    Permission { missing: String, place: String },
+    /// Any other refusal, in the words of the part that refused.
+    #[error("{0}")]
+    Refused(String),
+    #[error("Query failed: {0}")]
+    Query(String),
+    #[error("Unknown server session '{id}'; it may have expired")]
+    UnknownSession { id: String },
+    #[error("Server session '{id}' belongs to another user; access denied")]
+    ForeignSession { id: String },
+    #[error("All {limit} BOX server sessions are in use; delete one or wait until one expires")]
+    SessionLimit { limit: usize },
+    #[error("Server session '{id}' has no space '{space}'; create it with makessc")]
+    UnknownSpace { id: String, space: String },
+    #[error("The BOX service is not running on this station")]
+    NonOperational,
+}
+
+impl From<ModelError> for BoxError {
+    fn from(error: ModelError) -> Self {
+        match error {
+            ModelError::Unresolvable { ord, reason } => Self::Unresolved { ord, reason },
+            ModelError::UnknownHandle { handle } => Self::UnknownHandle {
+                handle: format!("{handle:x}"),
+            },
+            ModelError::UnknownType { spec } => Self::UnknownType { spec },
+            ModelError::PermissionDenied {
+                needed, component, ..
+            } => Self::Permission {
+                missing: needed,
+                place: component,
+            },
+            other => Self::Refused(other.to_string()),
+        }
+    }
+}
+
+impl BoxError {
+    /// The error type that clients treat specially (`et`).
+    pub fn special_type(&self) -> Option<&'static str> {
+        match self {
+            Self::SessionLimit { .. } => Some("BoxSessionLimitError"),
+            Self::NonOperational => Some("BoxNonOperationalError"),
+            _ => None,
+        }
+    }
+
+    /// The name of the error's type on the station, as AX-style replies carry it.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Unresolved { .. } | Self::UnknownHandle { .. } => "UnresolvedException",
+            Self::UnknownType { .. } => "TypeNotFoundException",
+            Self::NoService { .. } => "ServiceNotFoundException",
+            Self::Permission { .. } | Self::ForeignSession { .. } => "PermissionException",
+            Self::UnknownSession { .. } | Self::UnknownSpace { .. } => "ServerSessionException",
+            Self::Query(_) => "BajaRuntimeException",
+            other => other.special_type().unwrap_or("BoxException"),
+        }
+    }
+
+    /// Whether a client has to treat its connection as lost (`cf`).
+    pub fn ends_connection(&self) -> bool {
+        matches!(self, Self::UnknownSession { .. } | Self::NonOperational)
+    }
+}

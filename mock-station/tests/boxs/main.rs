@@ -1,0 +1,8 @@
+//! The BOX servlet over HTTP, as its clients meet it.
+
+mod client;
+mod frames;
+mod nodes;
+mod registry;
+mod sessions;
+mod tables;
