@@ -68,6 +68,16 @@ pub fn history_filter(
     with_window(filter, start, end, Some(limit))
 }
 
+/// The filter of an alarm query; without bounds it asks for open alarms (oBIX specification §11.2).
+pub fn alarm_filter(
+    start: Option<DateTime<FixedOffset>>,
+    end: Option<DateTime<FixedOffset>>,
+    limit: u32,
+) -> Object {
+    let filter = Object::new(Element::Obj).with(Attribute::Is, "obix:AlarmFilter");
+    with_window(filter, start, end, Some(limit))
+}
+
 /// The argument of a history rollup (oBIX specification §10.5).
 pub fn rollup_filter(
     start: DateTime<FixedOffset>,

@@ -1,10 +1,11 @@
-//! oBIX, read side: values, batch, the component tree and histories as a Niagara station serves them.
+//! oBIX, read side: values, batch, the component tree, histories and alarms as a Niagara station serves them.
 //!
 //! - [`decode`], [`encode`], [`object`]: documents ↔ objects; [`href`]: references between them.
 //! - [`display`], [`diagnose`]: what texts and errors of the station mean.
 //! - [`client`]: documents over the web session, lobby, about.
-//! - [`point`], [`batch`], [`folder`], [`history`]: what callers ask; [`record`] and [`paging`] serve histories.
+//! - [`point`], [`batch`], [`folder`], [`history`], [`alarm`]: what callers ask; [`record`] and [`paging`] serve histories.
 
+pub mod alarm;
 pub mod batch;
 pub mod client;
 pub mod decode;
@@ -18,6 +19,11 @@ pub mod object;
 pub mod paging;
 pub mod point;
 pub mod record;
+
+#[cfg(test)]
+mod client_tests;
+#[cfg(test)]
+mod scripted;
 
 pub use client::ObixClient;
 pub use href::ObixPath;
