@@ -1,0 +1,4 @@
+mod aggregate;
+mod bounded_query;
+mod sample;
+pub use bounded_query::{QueryRefusal, bound_query};
