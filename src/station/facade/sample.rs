@@ -2,7 +2,9 @@
 
 use chrono::{DateTime, FixedOffset};
 
+use crate::station::ord::unescape;
 use crate::station::status::StatusBits;
+use crate::station::value::{DynamicEnum, parse_double};
 
 /// The value of a history record.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,11 +76,11 @@ pub fn kind_of_cell(cell: &str) -> Option<SampleKind> {
     let cell = cell.trim();
     if cell.is_empty() {
         None
-    } else if parse_number(cell).is_some() {
+    } else if parse_double(cell).is_ok() {
         Some(SampleKind::Numeric)
     } else if matches!(cell, "true" | "false") {
         Some(SampleKind::Boolean)
-    } else if enum_parts(cell).is_some() {
+    } else if cell.contains('@') && cell.parse::<DynamicEnum>().is_ok() {
         Some(SampleKind::Enum)
     } else {
         Some(SampleKind::Text)
@@ -93,56 +95,24 @@ pub fn parse_value(kind: SampleKind, cell: &str) -> SampleValue {
     }
     let text = || SampleValue::Text(cell.to_owned());
     match kind {
-        SampleKind::Numeric => parse_number(trimmed).map_or_else(text, SampleValue::Number),
+        SampleKind::Numeric => parse_double(trimmed).map_or_else(|_| text(), SampleValue::Number),
         SampleKind::Boolean => match trimmed {
             "true" => SampleValue::Boolean(true),
             "false" => SampleValue::Boolean(false),
             _ => text(),
         },
-        SampleKind::Enum => match enum_parts(trimmed) {
-            Some((ordinal, tag)) => SampleValue::Enum {
-                tag: tag.unwrap_or_else(|| ordinal.to_string()),
-                ordinal: Some(ordinal),
+        SampleKind::Enum => match trimmed.parse::<DynamicEnum>() {
+            Ok(choice) => SampleValue::Enum {
+                tag: choice.tag().map_or_else(|| choice.ordinal.to_string(), unescape),
+                ordinal: Some(choice.ordinal),
             },
-            None => match trimmed.parse() {
-                Ok(ordinal) => SampleValue::Enum {
-                    tag: trimmed.to_owned(),
-                    ordinal: Some(ordinal),
-                },
-                Err(_) => SampleValue::Enum {
-                    tag: trimmed.to_owned(),
-                    ordinal: None,
-                },
+            Err(_) => SampleValue::Enum {
+                tag: trimmed.to_owned(),
+                ordinal: None,
             },
         },
         SampleKind::Text => text(),
     }
-}
-
-/// Numbers of the baja encoding, `nan` and the infinities included.
-fn parse_number(text: &str) -> Option<f64> {
-    match text {
-        "nan" | "NaN" => Some(f64::NAN),
-        "+inf" | "inf" => Some(f64::INFINITY),
-        "-inf" => Some(f64::NEG_INFINITY),
-        _ if text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.')) => {
-            text.parse().ok()
-        }
-        _ => None,
-    }
-}
-
-/// Splits `<ordinal>@{tag=ordinal,…}` and finds the ordinal's tag.
-fn enum_parts(cell: &str) -> Option<(i32, Option<String>)> {
-    let (ordinal, range) = cell.split_once('@')?;
-    let ordinal: i32 = ordinal.trim().parse().ok()?;
-    let body = range.trim().split_once('{').map_or("", |(_, rest)| rest);
-    let body = body.rsplit_once('}').map_or(body, |(inside, _)| inside);
-    let tag = body.split(',').find_map(|entry| {
-        let (tag, number) = entry.split_once('=')?;
-        (number.trim().parse() == Ok(ordinal)).then(|| crate::station::ord::unescape(tag.trim()))
-    });
-    Some((ordinal, tag))
 }
 
 /// Names of trend flags in a cell such as `{start,outOfOrder}` or `{ }`; a bare bit mask is kept as it is.
@@ -165,6 +135,7 @@ mod tests {
     fn the_first_cell_tells_the_kind() {
         for (cell, kind) in [
             (" -5.0", Some(SampleKind::Numeric)),
+            ("nan", Some(SampleKind::Numeric)),
             ("+inf", Some(SampleKind::Numeric)),
             ("true", Some(SampleKind::Boolean)),
             ("1@{off=0,on=1}", Some(SampleKind::Enum)),

@@ -1,0 +1,201 @@
+//! The output of one control point (Tool surface §13.5.2, readPoint).
+
+use std::ops::ControlFlow;
+
+use super::StationFacade;
+use super::error::{FacadeError, FacadeResult};
+use super::history::prefer;
+use super::rows::CellMode;
+use super::view::{PointFacets, PointReading, PointValue};
+use crate::station::boxp::PointView;
+use crate::station::boxp::types::display_name;
+use crate::station::error::StationError;
+use crate::station::facets::Facets;
+use crate::station::http::CallScope;
+use crate::station::ord::{Ord, SlotPath, unescape};
+use crate::station::status::{Status, StatusWords};
+use crate::station::value::{DynamicEnum, Value, parse_double};
+use crate::station::web::cell::split_display;
+
+impl StationFacade {
+    /// Reads the output of a control point: BOX, else BQL, else oBIX.
+    ///
+    /// # Errors
+    /// [`FacadeError::NotAPoint`] for another kind of object.
+    pub async fn read_point(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<PointReading> {
+        let error = match self.point_by_box(scope, ord).await {
+            Err(error) if self.may_fall_back(&error) => error,
+            outcome => return outcome,
+        };
+        let path = self.slot_path(scope, ord).await.map_err(|_| error.clone())?;
+        let error = match self.point_by_query(scope, &path).await {
+            Err(second) if self.may_fall_back(&second) => prefer(error, second),
+            outcome => return outcome,
+        };
+        self.point_by_obix(scope, &path).await.map_err(|third| prefer(error, third))
+    }
+
+    async fn point_by_box(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<PointReading> {
+        let node = self.boxp().resolve(scope, ord).await?;
+        let type_spec = node.type_name().to_owned();
+        let not_a_point = || FacadeError::NotAPoint {
+            ord: ord.absolute(),
+            type_spec: type_spec.clone(),
+        };
+        if node.handle.is_none() {
+            return Err(not_a_point());
+        }
+        match self.boxp().ancestry(scope, &type_spec).await {
+            Ok(ancestry) if !ancestry.is_point() => return Err(not_a_point()),
+            // An unknown ancestry leaves the decision to the shape of the object.
+            Ok(_) | Err(StationError::NotFound { .. } | StationError::PermissionDenied { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let contract = match self.boxp().contract(scope, &type_spec).await {
+            Ok(contract) => Some(contract),
+            Err(StationError::NotFound { .. } | StationError::PermissionDenied { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let point = PointView::read(&node, contract.as_deref()).ok_or_else(not_a_point)?;
+        for problem in &point.problems {
+            tracing::warn!(%ord, %problem, "a slot of the point could not be read");
+        }
+        let named = match node.display_name {
+            Some(_) => display_name(&node),
+            None => self
+                .slot_path(scope, ord)
+                .await?
+                .name()
+                .map(|name| name.display())
+                .unwrap_or_default(),
+        };
+        Ok(reading_of(point, named))
+    }
+
+    /// A point can hold points, so only the row of the point itself counts.
+    async fn point_by_query(&self, scope: &CallScope, path: &SlotPath) -> FacadeResult<PointReading> {
+        let query = format!(
+            "station:|{path}|bql:select slotPath, displayName, type, out, out.value, out.status, facets from control:ControlPoint"
+        );
+        let mut found = None;
+        self.rows(scope, &query, &mut |row| {
+            let is_itself = row.cell(0).parse::<Ord>().is_ok_and(|ord| ord.slot_path() == Some(path));
+            if !is_itself {
+                return ControlFlow::Continue(());
+            }
+            let out = row.cell(3).trim().to_owned();
+            let facets = match row.mode {
+                CellMode::Machine => row.cell(6).trim().parse().unwrap_or_else(|_| Facets::parse_display(row.cell(6))),
+                CellMode::Display => Facets::parse_display(row.cell(6)),
+            };
+            let value = row.cell(4).trim().to_owned();
+            found = Some(PointReading {
+                display_name: row.cell(1).to_owned(),
+                type_spec: row.cell(2).trim().to_owned(),
+                active_level: split_display(&out).level,
+                out,
+                typed: typed_text(row.cell(2), &value, &facets),
+                value: Some(value),
+                status: Some(status_of_cell(row.cell(5))),
+                facets: shown_facets(&facets),
+            });
+            ControlFlow::Break(())
+        })
+        .await?;
+        found.ok_or_else(|| FacadeError::NotAPoint {
+            ord: Ord::slot(path.clone()).absolute(),
+            type_spec: "something else".to_owned(),
+        })
+    }
+}
+
+fn reading_of(point: PointView, display_name: String) -> PointReading {
+    let typed = match &point.out.value {
+        Value::Boolean(flag) => Some(PointValue::Boolean(*flag)),
+        Value::Enum(choice) => Some(PointValue::Enum {
+            tag: enum_tag(choice, &point.facets),
+            ordinal: Some(choice.ordinal),
+        }),
+        Value::String(text) => Some(PointValue::Text(text.clone())),
+        other => other.as_f64().map(PointValue::Number),
+    };
+    let encoded = match &typed {
+        Some(PointValue::Enum { tag, .. }) => tag.clone(),
+        _ => point.out.value.encode(),
+    };
+    let value = point.value_display.clone().unwrap_or(encoded);
+    let level = point.active_level.map(|level| level.to_string());
+    let status = point.out.status.bits();
+    let out = point.out_display.clone().unwrap_or_else(|| {
+        let words = if status.is_ok() { "ok".to_owned() } else { status.names().join(",") };
+        let level = level.as_ref().map(|level| format!(" @ {level}")).unwrap_or_default();
+        format!("{value} {{{words}}}{level}")
+    });
+    PointReading {
+        display_name,
+        type_spec: point.type_spec,
+        out,
+        value: Some(value),
+        typed,
+        status: Some(status),
+        active_level: level,
+        facets: shown_facets(&point.facets),
+    }
+}
+
+/// The tag of a choice; the range stands in the value or, on some points, in the facets only.
+fn enum_tag(choice: &DynamicEnum, facets: &Facets) -> String {
+    choice
+        .tag()
+        .or_else(|| facets.range().and_then(|range| range.tag(choice.ordinal)))
+        .map_or_else(|| choice.ordinal.to_string(), unescape)
+}
+
+pub(super) fn shown_facets(facets: &Facets) -> PointFacets {
+    let unit = facets.unit();
+    let text = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+    PointFacets {
+        units: text(unit.map(|unit| unit.symbol())),
+        unit_name: text(unit.map(|unit| unit.name())),
+        precision: facets.precision().map(|precision| precision.to_string()),
+        true_text: text(facets.true_text()),
+        false_text: text(facets.false_text()),
+    }
+}
+
+/// A value text by the kind that the point's type names.
+fn typed_text(type_spec: &str, text: &str, facets: &Facets) -> Option<PointValue> {
+    let name = type_spec.rsplit(':').next().unwrap_or_default();
+    if name.contains("Numeric") {
+        parse_double(text).ok().map(PointValue::Number)
+    } else if name.contains("Boolean") {
+        match text {
+            "true" => Some(PointValue::Boolean(true)),
+            "false" => Some(PointValue::Boolean(false)),
+            shown if facets.true_text() == Some(shown) => Some(PointValue::Boolean(true)),
+            shown if facets.false_text() == Some(shown) => Some(PointValue::Boolean(false)),
+            _ => None,
+        }
+    } else if name.contains("Enum") {
+        Some(match text.parse::<DynamicEnum>() {
+            Ok(choice) => PointValue::Enum {
+                tag: enum_tag(&choice, facets),
+                ordinal: Some(choice.ordinal),
+            },
+            Err(_) => PointValue::Enum {
+                tag: text.to_owned(),
+                ordinal: facets.range().and_then(|range| range.ordinal(text)),
+            },
+        })
+    } else {
+        None
+    }
+}
+
+fn status_of_cell(cell: &str) -> crate::station::status::StatusBits {
+    let cell = cell.trim();
+    match cell.parse::<Status>() {
+        Ok(status) if !cell.contains('{') => status.bits(),
+        _ => StatusWords::parse(cell).bits,
+    }
+}
