@@ -1,0 +1,276 @@
+//! Who the station is: name, version, time zone; and what it offers this identity (Station web specification §6.5).
+
+use std::ops::ControlFlow;
+
+use chrono_tz::Tz;
+
+use super::StationFacade;
+use super::components::station_name_of;
+use super::error::{FacadeError, FacadeResult};
+use super::interfaces::Interface;
+use crate::station::error::StationError;
+use crate::station::http::CallScope;
+use crate::station::ord::{Ord, SlotPath};
+
+/// Where the time zone of a station was learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZoneSource {
+    /// `station.timeZone` of the configuration.
+    Configuration,
+    /// oBIX `about`.
+    Obix,
+    /// The configuration of the station's histories.
+    Histories,
+    /// Nothing told it: times are shown in UTC.
+    Assumed,
+}
+
+impl ZoneSource {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Obix => "obix",
+            Self::Histories => "histories",
+            Self::Assumed => "assumed",
+        }
+    }
+}
+
+/// Whether a service of the station answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceState {
+    Available,
+    Unavailable,
+    Failed(String),
+}
+
+/// Whether this identity can use an interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InterfaceState {
+    pub usable: bool,
+    /// The form that this station takes, such as the URL form of BQL.
+    pub form: Option<String>,
+    pub reason: Option<String>,
+}
+
+/// Everything that getServiceHealth tells of a station.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StationReport {
+    pub reachable: bool,
+    pub error: Option<String>,
+    pub url: Option<String>,
+    pub name: Option<String>,
+    pub version: Option<String>,
+    pub time_zone: Option<String>,
+    pub time_zone_source: Option<String>,
+    pub alarm_service: ServiceState,
+    pub history_service: ServiceState,
+    pub bql: InterfaceState,
+    pub boxp: InterfaceState,
+    pub obix: InterfaceState,
+}
+
+impl StationReport {
+    /// A report of a station that could not be asked at all.
+    pub fn unreachable(reason: String) -> Self {
+        let state = InterfaceState {
+            usable: false,
+            form: None,
+            reason: Some(reason.clone()),
+        };
+        Self {
+            reachable: false,
+            error: Some(reason.clone()),
+            url: None,
+            name: None,
+            version: None,
+            time_zone: None,
+            time_zone_source: None,
+            alarm_service: ServiceState::Failed(reason.clone()),
+            history_service: ServiceState::Failed(reason),
+            bql: state.clone(),
+            boxp: state.clone(),
+            obix: state,
+        }
+    }
+}
+
+impl StationFacade {
+    /// The station's time zone: configured, else told by oBIX, else by its histories, else UTC.
+    ///
+    /// # Errors
+    /// Only when the station cannot be reached or refuses the login; a zone that nobody tells is UTC.
+    pub async fn zone(&self, scope: &CallScope) -> FacadeResult<Tz> {
+        self.zone_and_source(scope).await.map(|(zone, _)| zone)
+    }
+
+    async fn zone_and_source(&self, scope: &CallScope) -> FacadeResult<(Tz, ZoneSource)> {
+        if let Some(known) = self.known_zone() {
+            return Ok(known);
+        }
+        let told = match self.zone_by_obix(scope).await {
+            Ok(zone) => zone.map(|zone| (zone, ZoneSource::Obix)),
+            Err(error) if is_hopeless(&error) => return Err(error),
+            Err(_) => None,
+        };
+        let told = match told {
+            Some(told) => Some(told),
+            None => match self.zone_by_histories(scope).await {
+                Ok(zone) => zone.map(|zone| (zone, ZoneSource::Histories)),
+                Err(error) if is_hopeless(&error) => return Err(error),
+                Err(_) => None,
+            },
+        };
+        let known = told.unwrap_or_else(|| {
+            tracing::warn!("the station does not tell its time zone; times are in UTC until station.timeZone is set");
+            (Tz::UTC, ZoneSource::Assumed)
+        });
+        self.remember_zone(known);
+        Ok(known)
+    }
+
+    async fn zone_by_histories(&self, scope: &CallScope) -> FacadeResult<Option<Tz>> {
+        let mut zone = None;
+        self.rows(scope, "history:|bql:select top 1 id, timeZone", &mut |row| {
+            zone = zone_in(row.cell(1));
+            ControlFlow::Break(())
+        })
+        .await?;
+        Ok(zone)
+    }
+
+    /// The station's name: the root's own property, else BQL, else what oBIX calls the server.
+    ///
+    /// # Errors
+    /// The error of the last interface asked.
+    pub async fn station_name(&self, scope: &CallScope) -> FacadeResult<String> {
+        let root = Ord::slot(SlotPath::root());
+        let by_box = self.over_box(async { Ok(self.boxp().resolve(scope, &root).await?) }).await;
+        match by_box {
+            Ok(node) => {
+                if let Some(name) = station_name_of(&node) {
+                    return Ok(name);
+                }
+            }
+            Err(error) if is_hopeless(&error) => return Err(error),
+            Err(_) => {}
+        }
+        let mut name = None;
+        let asked = self
+            .rows(scope, "station:|slot:/|bql:select stationName from baja:Station", &mut |row| {
+                name = Some(row.cell(0).trim().to_owned()).filter(|name| !name.is_empty());
+                ControlFlow::Break(())
+            })
+            .await;
+        match (asked, name) {
+            (_, Some(name)) => Ok(name),
+            (Err(error), None) if is_hopeless(&error) => Err(error),
+            _ => self.server_name_by_obix(scope).await,
+        }
+    }
+
+    /// Name, version, zone, services and interfaces; what cannot be asked is told as such.
+    pub async fn report(&self, scope: &CallScope) -> StationReport {
+        let mut report = StationReport::unreachable(String::new());
+        report.url = Some(self.station());
+        if let Err(error) = self.web().login(scope).await {
+            let text = error.to_string();
+            return StationReport {
+                url: report.url,
+                ..StationReport::unreachable(text)
+            };
+        }
+        let (about, properties, alarm, history) = futures::join!(
+            self.about_by_obix(scope),
+            self.over_box(async { Ok(self.boxp().user_properties(scope).await?) }),
+            self.service_state(scope, "alarm:|bql:select top 1 uuid"),
+            self.service_state(scope, "history:|bql:select top 1 id"),
+        );
+        report.reachable = true;
+        report.error = None;
+        report.alarm_service = alarm;
+        report.history_service = history;
+        report.obix = state_of(&about);
+        report.boxp = state_of(&properties);
+        report.bql = self.bql_state(scope).await;
+        report.version = about.ok().and_then(|about| about.version);
+        report.name = self.station_name(scope).await.ok();
+        if let Ok((zone, source)) = self.zone_and_source(scope).await {
+            report.time_zone = Some(zone.name().to_owned());
+            report.time_zone_source = Some(source.name().to_owned());
+        }
+        report
+    }
+
+    async fn service_state(&self, scope: &CallScope, query: &str) -> ServiceState {
+        match self.rows(scope, query, &mut |_| ControlFlow::Break(())).await {
+            Ok(_) => ServiceState::Available,
+            Err(FacadeError::Station(StationError::BadQuery { .. } | StationError::NotFound { .. })) => {
+                ServiceState::Unavailable
+            }
+            Err(error) => ServiceState::Failed(error.to_string()),
+        }
+    }
+
+    async fn bql_state(&self, scope: &CallScope) -> InterfaceState {
+        let query = "station:|slot:/|bql:select stationName from baja:Station";
+        let outcome = self.rows(scope, query, &mut |_| ControlFlow::Break(())).await;
+        InterfaceState {
+            form: self.bql_form(),
+            ..state_of(&outcome)
+        }
+    }
+
+    /// Runs work over BOX unless the station is known not to offer it.
+    pub(super) async fn over_box<T>(&self, work: impl Future<Output = FacadeResult<T>>) -> FacadeResult<T> {
+        self.over(Interface::Box, work).await
+    }
+}
+
+/// No other interface will answer either.
+pub(super) fn is_hopeless(error: &FacadeError) -> bool {
+    match error {
+        FacadeError::Station(error) => {
+            !super::interfaces::is_interface_refusal(error)
+                && matches!(
+                    error,
+                    StationError::Unreachable { .. }
+                        | StationError::Certificate { .. }
+                        | StationError::Auth { .. }
+                        | StationError::Latched { .. }
+                        | StationError::Timeout { .. }
+                        | StationError::Cancelled { .. }
+                        | StationError::Setup { .. }
+                )
+        }
+        _ => false,
+    }
+}
+
+fn state_of<T>(outcome: &FacadeResult<T>) -> InterfaceState {
+    InterfaceState {
+        usable: outcome.is_ok(),
+        form: None,
+        reason: outcome.as_ref().err().map(ToString::to_string),
+    }
+}
+
+/// The zone id at the start of a text such as `America/New_York` or `America/New_York (-5/-4)`.
+pub(super) fn zone_in(text: &str) -> Option<Tz> {
+    let id = text.trim().split([' ', ';', '(']).next()?;
+    id.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_is_read_with_or_without_its_rules() {
+        assert_eq!(zone_in("America/New_York"), Some(chrono_tz::America::New_York));
+        assert_eq!(zone_in(" Europe/Berlin (+1/+2)"), Some(chrono_tz::Europe::Berlin));
+        assert_eq!(zone_in("EST?"), None);
+        assert_eq!(zone_in(""), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Which interfaces this station offers to this identity: noticed in passing, remembered for a while, asked again later.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::error::{FacadeError, FacadeResult};
+use crate::station::error::{AuthCause, StationError};
+
+/// How long a missing interface is believed missing before it is tried again.
+const RECHECK: Duration = Duration::from_secs(60);
+
+/// An interface that operations are routed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interface {
+    Bql,
+    Box,
+    Obix,
+}
+
+/// Whether an interface is there, and since when it is not.
+#[derive(Debug, Clone, Default)]
+enum State {
+    #[default]
+    Unknown,
+    Usable,
+    Missing {
+        since: Duration,
+        error: Box<StationError>,
+    },
+}
+
+/// What is remembered of the three interfaces.
+#[derive(Debug, Default)]
+pub(super) struct Interfaces {
+    states: Mutex<[State; 3]>,
+}
+
+impl Interfaces {
+    /// The reason why an interface need not be tried now.
+    pub(super) fn missing(&self, interface: Interface, now: Duration) -> Option<FacadeError> {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        match states.get(interface as usize) {
+            Some(State::Missing { since, error }) if now.saturating_sub(*since) < RECHECK => {
+                Some((**error).clone().into())
+            }
+            _ => None,
+        }
+    }
+
+    /// Learns from the outcome of an operation.
+    pub(super) fn note<T>(&self, interface: Interface, outcome: &FacadeResult<T>, now: Duration) {
+        let next = match outcome {
+            Ok(_) => State::Usable,
+            Err(FacadeError::Station(error)) if is_interface_refusal(error) => State::Missing {
+                since: now,
+                error: Box::new(error.clone()),
+            },
+            // A station that is down may come back with other interfaces.
+            Err(FacadeError::Station(StationError::Unreachable { .. })) => State::Unknown,
+            Err(_) => return,
+        };
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = states.get_mut(interface as usize) {
+            if let (State::Unknown | State::Usable, State::Missing { error, .. }) = (&*state, &next) {
+                tracing::warn!(?interface, %error, "this station does not offer an interface; others are used instead");
+            }
+            *state = next;
+        }
+    }
+}
+
+/// Errors that concern the whole interface, so that another one may serve.
+pub(super) fn is_interface_refusal(error: &StationError) -> bool {
+    matches!(
+        error,
+        StationError::InterfaceMissing { .. }
+            | StationError::Auth {
+                cause: AuthCause::InterfaceRefuses,
+                ..
+            }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing() -> FacadeResult<()> {
+        Err(StationError::InterfaceMissing {
+            station: "http://st1".into(),
+            needs: "BOX",
+            detail: "HTTP 404".into(),
+        }
+        .into())
+    }
+
+    #[test]
+    fn a_missing_interface_is_left_alone_for_a_minute() {
+        let interfaces = Interfaces::default();
+        let at = Duration::from_secs;
+        assert!(interfaces.missing(Interface::Box, at(0)).is_none());
+        interfaces.note(Interface::Box, &missing(), at(10));
+        assert!(interfaces.missing(Interface::Box, at(69)).is_some());
+        assert!(interfaces.missing(Interface::Obix, at(69)).is_none());
+        assert!(interfaces.missing(Interface::Box, at(70)).is_none());
+        interfaces.note(Interface::Box, &Ok(()), at(71));
+        assert!(interfaces.missing(Interface::Box, at(72)).is_none());
+    }
+
+    #[test]
+    fn a_station_that_went_down_is_asked_afresh() {
+        let interfaces = Interfaces::default();
+        interfaces.note(Interface::Box, &missing(), Duration::ZERO);
+        let down: FacadeResult<()> =
+            Err(StationError::Unreachable { station: "s".into(), cause: "refused".into() }.into());
+        interfaces.note(Interface::Box, &down, Duration::ZERO);
+        assert!(interfaces.missing(Interface::Box, Duration::ZERO).is_none());
+    }
+}
