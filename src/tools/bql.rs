@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
 use super::station_access::{SharedStations, query_error, scope};
-use super::{Arguments, CallContext, ToolError};
+use super::{Arguments, CallContext};
 use crate::station::facade::{TextTable, bound_query};
 
 /// `bqlQuery`.
@@ -34,8 +34,7 @@ impl Tool for BqlQuery {
             let query = arguments.string("query")?;
             let limit = arguments.count("limit", 100);
             // One row more than wanted proves that there is more.
-            let bounded = bound_query(query, limit + 1)
-                .map_err(|refusal| ToolError::invalid_params(format!("{refusal}.")).with("query", query))?;
+            let bounded = bound_query(query, limit + 1).map_err(|refusal| query_error(refusal, query))?;
             let station = self.0.for_caller(&context.principal)?;
             let table = station
                 .text_table(&scope(context), &bounded, limit)

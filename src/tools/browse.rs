@@ -253,7 +253,7 @@ impl Tool for FindComponentsByType {
             let found = station
                 .find_by_type(&scope(context), type_name, limit)
                 .await
-                .map_err(|error| super::station_access::type_error(error, type_name))?;
+                .map_err(|error| station_error(error, "station:|slot:/"))?;
             let items: Vec<Value> = found
                 .items
                 .iter()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::result_value::{put_number, status_text, time_text};
 use super::schema::{self, object};
-use super::station_access::{SharedStations, component_ord, history_error, scope};
+use super::station_access::{SharedStations, component_ord, station_error, scope};
 use super::time_argument::TimeRange;
 use super::{Arguments, CallContext};
 use crate::station::facade::{
@@ -75,7 +75,7 @@ impl Tool for ReadHistory {
             let ord = component_ord(text)?;
             let station = self.stations.for_caller(&context.principal)?;
             let scope = scope(context);
-            let zone = station.zone(&scope).await.map_err(|error| history_error(error, text))?;
+            let zone = station.zone(&scope).await.map_err(|error| station_error(error, text))?;
             let range = TimeRange::from_arguments(&arguments, &zone, station.now())?;
             let aggregation = arguments.optional_string("aggregation").unwrap_or("none");
             let aggregating = aggregation != "none";
@@ -93,7 +93,7 @@ impl Tool for ReadHistory {
             let read = station
                 .read_history(&scope, request, &mut |sample| answer.take(sample))
                 .await
-                .map_err(|error| history_error(error, text))?;
+                .map_err(|error| station_error(error, text))?;
             let mut map = Map::new();
             map.insert("ord".to_owned(), json!(text));
             map.insert("from".to_owned(), json!(time_text(&range.from)));

@@ -8,12 +8,22 @@
 //!
 //! Every other file holds one family of tools.
 
+pub mod alarms;
 pub mod arguments;
+pub mod bql;
+pub mod browse;
 pub mod context;
+pub mod diagnostic;
 pub mod echo;
 pub mod error;
+pub mod history;
+pub mod point;
+pub mod redaction;
 pub mod registry;
+pub mod result_value;
 pub mod schema;
+pub mod station_access;
+pub mod time_argument;
 
 pub use arguments::Arguments;
 pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{CallContext, ErrorCode, Principal, ToolError};
 use crate::station::error::StationError;
-use crate::station::facade::StationFacade;
+use crate::station::facade::{FacadeError, StationFacade};
 use crate::station::http::CallScope;
 use crate::station::ord::Ord;
 
@@ -31,7 +31,7 @@ impl StationDirectory for ServiceStation {
 
 /// Deadline and cancellation of the call, as station requests take them.
 pub fn scope(context: &CallContext) -> CallScope {
-    CallScope::until(context.deadline).with_cancel(context.cancel.clone())
+    CallScope::until(context.deadline.into()).with_cancel(context.cancel.clone())
 }
 
 /// The component that a caller's ord names (Tool surface §13.5.1, `P`).
@@ -42,56 +42,47 @@ pub fn component_ord(text: &str) -> Result<Ord, ToolError> {
     Ord::component(text).map_err(|error| ToolError::ord_not_resolvable(text, error))
 }
 
-/// A station error of an operation on one ord.
-pub fn station_error(error: StationError, ord: &str) -> ToolError {
-    match error {
-        StationError::NotFound { .. } | StationError::Ord(_) => {
+/// An error of an operation on one ord.
+pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
+    match error.into() {
+        FacadeError::Station(error @ (StationError::NotFound { .. } | StationError::Ord(_))) => {
             ToolError::new(ErrorCode::OrdNotResolvable, sentence(&error)).with("ord", ord)
         }
-        StationError::PermissionDenied { .. } => common(error).with("ord", ord),
-        other => common(other),
-    }
-}
-
-/// A station error of a caller's own query.
-pub fn query_error(error: StationError, query: &str) -> ToolError {
-    match error {
-        StationError::BadQuery { .. } | StationError::InvalidInput { .. } => {
-            ToolError::invalid_params(sentence(&error)).with("query", query)
-        }
-        StationError::NotFound { .. } | StationError::Ord(_) => {
-            ToolError::new(ErrorCode::OrdNotResolvable, sentence(&error)).with("ord", query)
-        }
-        other => common(other),
-    }
-}
-
-/// A station error of a search by type: a refused query means that the type does not load.
-pub fn type_error(error: StationError, type_name: &str) -> ToolError {
-    match error {
-        StationError::BadQuery { .. } | StationError::InvalidInput { .. } => {
-            ToolError::new(ErrorCode::SchemaValidation, sentence(&error)).with("type", type_name)
-        }
-        other => common(other),
-    }
-}
-
-/// A station error of a history query.
-pub fn history_error(error: StationError, ord: &str) -> ToolError {
-    match error {
-        StationError::InvalidInput { what, .. } if what == crate::station::facade::NO_HISTORY => {
+        FacadeError::Station(error @ StationError::PermissionDenied { .. }) => common(error).with("ord", ord),
+        FacadeError::Station(error) => common(error),
+        error @ FacadeError::NoHistory { .. } => {
             ToolError::new(ErrorCode::HistoryExtMissing, sentence(&error)).with("ord", ord)
         }
-        other => station_error(other, ord),
+        FacadeError::UnknownType { type_name } => unknown_type(&type_name),
+        error @ (FacadeError::NotAPoint { .. } | FacadeError::NoSlots { .. }) => {
+            ToolError::invalid_params(sentence(&error)).with("ord", ord)
+        }
     }
 }
 
-/// A station error of an alarm query.
-pub fn alarm_error(error: StationError) -> ToolError {
-    match error {
-        StationError::NotFound { .. } => ToolError::new(ErrorCode::AlarmServiceMissing, sentence(&error)),
-        other => common(other),
+/// An error of a caller's own query.
+pub fn query_error(error: impl Into<FacadeError>, query: &str) -> ToolError {
+    match error.into() {
+        FacadeError::Station(error @ (StationError::BadQuery { .. } | StationError::InvalidInput { .. })) => {
+            ToolError::invalid_params(sentence(&error)).with("query", query)
+        }
+        other => station_error(other, query),
     }
+}
+
+/// An error of an alarm query; a base that is not there means that the station has no alarm service.
+pub fn alarm_error(error: impl Into<FacadeError>) -> ToolError {
+    match error.into() {
+        FacadeError::Station(error @ StationError::NotFound { .. }) => {
+            ToolError::new(ErrorCode::AlarmServiceMissing, sentence(&error))
+        }
+        other => station_error(other, "alarm:"),
+    }
+}
+
+fn unknown_type(type_name: &str) -> ToolError {
+    let error = FacadeError::UnknownType { type_name: type_name.to_owned() };
+    ToolError::new(ErrorCode::SchemaValidation, sentence(&error)).with("type", type_name)
 }
 
 /// A station error by its own kind: refusals, and `errorData{kind}` for whatever stands between bridge and station.
@@ -121,7 +112,7 @@ fn common(error: StationError) -> ToolError {
 }
 
 /// The error as a sentence of its own.
-fn sentence(error: &StationError) -> String {
+fn sentence(error: &impl std::fmt::Display) -> String {
     let text = error.to_string();
     let mut characters = text.chars();
     let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -162,8 +153,12 @@ mod tests {
         let missing = || StationError::NotFound { target: "slot:/X".into(), detail: "unresolved".into() };
         assert_eq!(station_error(missing(), "slot:/X").code, ErrorCode::OrdNotResolvable);
         assert_eq!(alarm_error(missing()).code, ErrorCode::AlarmServiceMissing);
-        let bad = || StationError::BadQuery { query: "q".into(), detail: "type".into() };
-        assert_eq!(type_error(bad(), "x:Y").code, ErrorCode::SchemaValidation);
-        assert_eq!(query_error(bad(), "q").code, ErrorCode::InvalidParams);
+        let bad = StationError::BadQuery { query: "q".into(), detail: "type".into() };
+        assert_eq!(query_error(bad, "q").code, ErrorCode::InvalidParams);
+        let unknown = FacadeError::UnknownType { type_name: "x:Y".into() };
+        let error = station_error(unknown, "slot:/");
+        assert_eq!((error.code, &error.data["type"]), (ErrorCode::SchemaValidation, &"x:Y".into()));
+        let none = FacadeError::NoHistory { ord: "slot:/P".into() };
+        assert_eq!(station_error(none, "slot:/P").code, ErrorCode::HistoryExtMissing);
     }
 }

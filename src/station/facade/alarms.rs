@@ -7,13 +7,13 @@ use chrono_tz::Tz;
 
 use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
-use super::history::{is_time_format, is_timeout, prefer};
+use super::history::{is_timeout, prefer};
 use super::rows::{Row, RowsEnd};
 use super::view::{AlarmPage, AlarmRecord};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
-use crate::station::ord::{Ord, split_ord_list};
-use crate::station::time::{abs_time_in, parse_abs_time, parse_display_time};
+use crate::station::ord::Ord;
+use crate::station::time::abs_time_in;
 
 /// Most rows looked at when a source prefix filters them on this side.
 const SCAN_LIMIT: usize = 50_000;
@@ -51,20 +51,9 @@ impl StationFacade {
     /// [`StationError::NotFound`] when the station has no alarm service; other station errors as they are.
     pub async fn alarms(&self, scope: &CallScope, request: AlarmRequest<'_>) -> FacadeResult<AlarmPage> {
         let zone = self.zone(scope).await?;
-        let mut format = None;
-        loop {
-            match self.alarms_by_query(scope, &request, zone, format.as_deref()).await {
-                Err(error) if is_time_format(&error) && format.is_none() => {
-                    format = self.time_format(scope).await;
-                    if format.is_none() {
-                        return Err(error);
-                    }
-                }
-                Err(error) if self.may_fall_back(&error) => {
-                    return self.alarms_without_bql(scope, &request, zone, error).await;
-                }
-                outcome => return outcome,
-            }
+        match self.alarms_by_query(scope, &request, zone).await {
+            Err(error) if self.may_fall_back(&error) => self.alarms_without_bql(scope, &request, zone, error).await,
+            outcome => outcome,
         }
     }
 
@@ -73,11 +62,9 @@ impl StationFacade {
         scope: &CallScope,
         request: &AlarmRequest<'_>,
         zone: Tz,
-        time_format: Option<&str>,
     ) -> FacadeResult<AlarmPage> {
         let decoder = AlarmDecoder {
             zone,
-            time_format,
             open: request.between.is_none(),
         };
         let mut selection = Selection::new(request);
@@ -95,7 +82,7 @@ impl StationFacade {
             return Err(error);
         }
         match ended {
-            Ok(RowsEnd::TimedOut) => selection.page.truncated_by_timeout = true,
+            Ok(RowsEnd::Cut) => selection.page.truncated_by_timeout = true,
             Ok(RowsEnd::Complete | RowsEnd::Stopped) => {}
             Err(error) if !selection.page.alarms.is_empty() && is_timeout(&error) => {
                 selection.page.truncated_by_timeout = true;
@@ -113,11 +100,11 @@ impl StationFacade {
         zone: Tz,
         error: FacadeError,
     ) -> FacadeResult<AlarmPage> {
-        if request.between.is_some() {
+        if request.between.is_some() || request.source_prefix.is_some() {
             return Err(StationError::InterfaceMissing {
-                station: self.station().to_owned(),
+                station: self.station(),
                 needs: "bql-alarm",
-                detail: format!("alarm records of the past are told by BQL only, and BQL answered: {error}"),
+                detail: format!("past alarms and the sources of alarms are told by BQL only, and BQL answered: {error}"),
             }
             .into());
         }
@@ -226,18 +213,17 @@ fn canonical(ord: &str) -> &str {
     ord.strip_prefix("station:|").unwrap_or(ord)
 }
 
-struct AlarmDecoder<'a> {
+struct AlarmDecoder {
     zone: Tz,
-    time_format: Option<&'a str>,
     open: bool,
 }
 
-impl AlarmDecoder<'_> {
+impl AlarmDecoder {
     fn decode(&self, row: &Row<'_>) -> FacadeResult<AlarmRecord> {
-        let text = |at: usize| Some(row.cell(at).trim()).filter(|cell| !cell.is_empty() && *cell != "null");
+        let text = |at: usize| row.cell(at).some();
         let owned = |at: usize| text(at).map(str::to_owned);
-        let state = row.cell(3);
-        let acknowledged = AckState::read(row.cell(4)).map(|state| state == AckState::Acked);
+        let state = row.cell(3).text();
+        let acknowledged = AckState::read(row.cell(4).text()).map(|state| state == AckState::Acked);
         let normal = source_is_normal(state);
         let is_open = match (self.open, acknowledged, normal) {
             (true, ..) => Some(true),
@@ -246,8 +232,8 @@ impl AlarmDecoder<'_> {
         };
         Ok(AlarmRecord {
             uuid: owned(1),
-            timestamp: self.time(row.cell(0))?,
-            sources: split_ord_list(row.cell(2)).iter().map(|source| absolute(source)).collect(),
+            timestamp: self.time(row, 0)?,
+            sources: row.cell(2).ord_list().iter().map(|source| absolute(source)).collect(),
             source_name: owned(13),
             priority: text(7).and_then(|number| number.parse().ok()),
             alarm_class: owned(6),
@@ -258,21 +244,15 @@ impl AlarmDecoder<'_> {
             is_normal: normal,
             alarm_value: owned(15),
             message: owned(14),
-            ack_time: self.time(row.cell(9))?,
-            normal_time: self.time(row.cell(8))?,
+            ack_time: self.time(row, 9)?,
+            normal_time: self.time(row, 8)?,
             user: owned(10),
         })
     }
 
-    fn time(&self, cell: &str) -> FacadeResult<Option<DateTime<FixedOffset>>> {
-        let local = |instant: DateTime<Utc>| instant.with_timezone(&self.zone).fixed_offset();
-        match parse_abs_time(cell) {
-            Ok(instant) => Ok(instant.map(|instant| local(instant.to_utc()))),
-            Err(_) => {
-                let read = parse_display_time(cell, self.time_format.unwrap_or_default(), self.zone)?;
-                Ok(read.map(local))
-            }
-        }
+    fn time(&self, row: &Row<'_>, at: usize) -> FacadeResult<Option<DateTime<FixedOffset>>> {
+        let instant = row.cell(at).time(row.format)?;
+        Ok(instant.map(|instant| instant.with_timezone(&self.zone).fixed_offset()))
     }
 }
 
@@ -333,12 +313,13 @@ fn letters(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::station::facade::rows::CellMode;
+    use crate::station::web::cell::CellFormat;
 
     fn decode(cells: &[&str], open: bool) -> AlarmRecord {
         let cells: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
-        let decoder = AlarmDecoder { zone: chrono_tz::America::New_York, time_format: None, open };
-        let row = Row { cells: &cells, mode: CellMode::Machine };
+        let decoder = AlarmDecoder { zone: chrono_tz::America::New_York, open };
+        let format = CellFormat::machine(chrono_tz::America::New_York);
+        let row = Row { cells: &cells, format: &format };
         decoder.decode(&row).unwrap()
     }
 

@@ -21,10 +21,9 @@ impl StationFacade {
     /// Child components down to `depth` levels, at most 5000.
     pub async fn list_children(&self, scope: &CallScope, ord: &Ord, depth: usize) -> FacadeResult<ChildTree> {
         let levels = u32::try_from(depth.max(1)).unwrap_or(u32::MAX);
-        match self.boxp().components(scope, ord, levels, MAX_COMPONENTS).await {
+        match self.over_box(async { Ok(self.boxp().components(scope, ord, levels, MAX_COMPONENTS).await?) }).await {
             Ok(tree) => self.children_of(scope, ord, tree, levels).await,
             Err(error) => {
-                let error = FacadeError::from(error);
                 if !self.may_fall_back(&error) {
                     return Err(error);
                 }
@@ -85,6 +84,11 @@ impl StationFacade {
         })
     }
 
+    /// Loads one object over BOX.
+    pub(super) async fn resolve(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<Node> {
+        self.over_box(async { Ok(self.boxp().resolve(scope, ord).await?) }).await
+    }
+
     /// Those of some types that are control points.
     async fn point_types(&self, scope: &CallScope, types: BTreeSet<&str>) -> FacadeResult<BTreeSet<String>> {
         let names: Vec<String> = types.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
@@ -108,10 +112,9 @@ impl StationFacade {
     /// Name, type, parent and number of child components.
     pub async fn inspect(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<ComponentFacts> {
         let path = self.slot_path(scope, ord).await?;
-        let node = match self.boxp().resolve(scope, ord).await {
+        let node = match self.resolve(scope, ord).await {
             Ok(node) => node,
             Err(error) => {
-                let error = FacadeError::from(error);
                 if !self.may_fall_back(&error) {
                     return Err(error);
                 }
@@ -129,10 +132,9 @@ impl StationFacade {
 
     /// All properties in slot order, those at their default included; no actions, topics and child components.
     pub async fn slots(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<Vec<SlotFacts>> {
-        let node = match self.boxp().resolve(scope, ord).await {
+        let node = match self.resolve(scope, ord).await {
             Ok(node) => node,
             Err(error) => {
-                let error = FacadeError::from(error);
                 if !self.may_fall_back(&error) {
                     return Err(error);
                 }
@@ -162,7 +164,7 @@ impl StationFacade {
     /// The station's name, its top components and the types directly below them.
     pub async fn overview(&self, scope: &CallScope) -> FacadeResult<Overview> {
         let root = Ord::slot(SlotPath::root());
-        let node = self.boxp().resolve(scope, &root).await?;
+        let node = self.resolve(scope, &root).await?;
         let station_name = match station_name_of(&node) {
             Some(name) => name,
             None => self.station_name(scope).await?,
@@ -214,15 +216,15 @@ impl StationFacade {
                 });
             }
         };
-        let node = match self.boxp().resolve(scope, &ord).await {
+        let node = match self.resolve(scope, &ord).await {
             Ok(node) => node,
-            Err(error @ StationError::NotFound { .. }) => {
+            Err(error @ FacadeError::Station(StationError::NotFound { .. })) => {
                 return Ok(Probe::Absent { reason: error.to_string(), denied: false });
             }
-            Err(error @ StationError::PermissionDenied { .. }) => {
+            Err(error @ FacadeError::Station(StationError::PermissionDenied { .. })) => {
                 return Ok(Probe::Absent { reason: error.to_string(), denied: true });
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         let component = match (&ord, &node.handle) {
             (Ord::Slot(_) | Ord::Handle(_), Some(_)) => Some(self.probe_component(scope, &ord, &node).await?),

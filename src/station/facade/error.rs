@@ -1,7 +1,7 @@
 //! What can go wrong in an operation of the facade.
 
 use crate::station::error::StationError;
-use crate::station::time::TimeError;
+use crate::station::web::cell::CellError;
 
 /// An operation that could not be answered.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -22,9 +22,16 @@ pub enum FacadeError {
     UnknownType { type_name: String },
 }
 
-impl From<TimeError> for FacadeError {
-    fn from(error: TimeError) -> Self {
-        Self::Station(error.into())
+impl From<CellError> for FacadeError {
+    fn from(error: CellError) -> Self {
+        Self::Station(match error {
+            CellError::Time(error) => error.into(),
+            other => StationError::Protocol {
+                target: "a table of the station".to_owned(),
+                expected: "a cell of the column's kind",
+                found: other.to_string(),
+            },
+        })
     }
 }
 

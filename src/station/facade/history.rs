@@ -6,16 +6,16 @@ use chrono::{DateTime, FixedOffset, Utc};
 use chrono_tz::Tz;
 
 use super::error::{FacadeError, FacadeResult};
-use super::rows::{CellMode, Row, RowsEnd};
+use super::rows::{Row, RowsEnd};
 use super::sample::{HistorySample, SampleKind, SampleValue, kind_of_cell, parse_trend_flags, parse_value};
-use super::{EXTENSION_CACHE, StationFacade};
+use super::StationFacade;
 use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
-use crate::station::ord::{Ord, SlotPath};
-use crate::station::status::{Status, StatusBits};
-use crate::station::time::{abs_time_in, parse_abs_time, parse_display_time};
-use crate::station::web::cell::split_display;
+use crate::station::ord::{HistoryId, Ord, SlotName, SlotPath};
+use crate::station::status::StatusBits;
+use crate::station::web::cell::Cell;
+use crate::station::web::query::{TableQuery, literal};
 
 /// Most records that one call visits when it aggregates.
 pub const HISTORY_SCAN_LIMIT: usize = 500_000;
@@ -63,7 +63,7 @@ pub struct HistoryRead {
 pub(super) struct HistorySource {
     pub id: String,
     pub kind: Option<SampleKind>,
-    pub units: Option<String>,
+    pub facets: Facets,
 }
 
 /// Columns that a station offers on history queries; found out once and remembered.
@@ -128,10 +128,10 @@ impl StationFacade {
         loop {
             let columns = self.history_columns();
             let page = reading.begin_page();
-            let query = reading.query(columns, page);
+            let query = reading.query(columns, page)?;
             let mut failure = None;
             let ended = self
-                .rows(scope, &query, &mut |row| match reading.take_row(&row, columns, take) {
+                .query_rows(scope, &query, &mut |row| match reading.take_row(&row, columns, take) {
                     Ok(flow) => flow,
                     Err(error) => {
                         failure = Some(error);
@@ -140,8 +140,7 @@ impl StationFacade {
                 })
                 .await;
             if let Some(error) = failure {
-                self.learn_time_format(scope, error, reading).await?;
-                continue;
+                return Err(error);
             }
             match ended {
                 Ok(RowsEnd::Complete) if !reading.page_is_full() => return Ok(()),
@@ -150,7 +149,7 @@ impl StationFacade {
                     return Ok(());
                 }
                 Ok(RowsEnd::Complete | RowsEnd::Stopped) => {}
-                Ok(RowsEnd::TimedOut) => {
+                Ok(RowsEnd::Cut) => {
                     reading.stop_for_time();
                     return Ok(());
                 }
@@ -168,19 +167,26 @@ impl StationFacade {
         }
     }
 
-    /// A display time needs the account's time format: fetched once, then the page is asked again.
-    async fn learn_time_format(
-        &self,
-        scope: &CallScope,
-        error: FacadeError,
-        reading: &mut Reading,
-    ) -> FacadeResult<()> {
-        let first_row = reading.page_is_untouched();
-        if !first_row || reading.time_format.is_some() || !is_time_format(&error) {
-            return Err(error);
+    async fn history_id_by_box(&self, scope: &CallScope, path: &SlotPath) -> FacadeResult<Option<String>> {
+        let node = self.resolve(scope, &Ord::slot(path.clone())).await?;
+        let mut candidates = vec![(path.clone(), node.type_name().to_owned())];
+        for child in node.components() {
+            if let Ok(name) = SlotName::new(child.slot_name()) {
+                candidates.push((path.child(name), child.type_name().to_owned()));
+            }
         }
-        reading.time_format = self.time_format(scope).await;
-        if reading.time_format.is_none() { Err(error) } else { Ok(()) }
+        for (extension, type_spec) in candidates {
+            let is_extension = match self.boxp().ancestry(scope, &type_spec).await {
+                Ok(ancestry) => ancestry.is_history_extension(),
+                Err(StationError::NotFound { .. } | StationError::PermissionDenied { .. }) => false,
+                Err(error) => return Err(error.into()),
+            };
+            let Some(config) = SlotName::new("historyConfig").ok().filter(|_| is_extension) else { continue };
+            let config = self.resolve(scope, &Ord::slot(extension.child(config))).await?;
+            let id = config.child("id").and_then(|slot| slot.value.clone().or_else(|| slot.display.clone()));
+            return Ok(id.filter(|id| !id.is_empty()));
+        }
+        Ok(None)
     }
 
     /// The history of a point or history extension, remembered for ten minutes.
@@ -200,7 +206,7 @@ impl StationFacade {
             ord: Ord::slot(path.clone()).absolute(),
         })?;
         let source = self.describe_history(scope, id).await;
-        self.remember_extension(key, source.clone(), EXTENSION_CACHE);
+        self.remember_extension(key, source.clone());
         Ok(source)
     }
 
@@ -210,17 +216,19 @@ impl StationFacade {
         self.rows(scope, &query, &mut |row| {
             let extension = row
                 .cell(0)
+                .text()
                 .parse::<Ord>()
                 .ok()
                 .and_then(|ord| ord.parent())
                 .and_then(|ord| ord.slot_path().cloned());
             let belongs = extension.is_some_and(|extension| extension == *path || extension.parent().as_ref() == Some(path));
-            let id = row.cell(1).trim();
-            if belongs && !id.is_empty() && id != "null" {
-                found = Some(id.to_owned());
-                return ControlFlow::Break(());
+            match row.cell(1).some() {
+                Some(id) if belongs => {
+                    found = Some(id.to_owned());
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
             }
-            ControlFlow::Continue(())
         })
         .await?;
         Ok(found)
@@ -228,20 +236,16 @@ impl StationFacade {
 
     /// Record type and unit of a history; unknown when the station does not list histories to this user.
     async fn describe_history(&self, scope: &CallScope, id: String) -> HistorySource {
-        let mut source = HistorySource { id, kind: None, units: None };
-        if source.id.contains(['\'', '\\', '|']) {
+        let mut source = HistorySource { id, kind: None, facets: Facets::default() };
+        let Ok(quoted) = literal(&source.id) else {
             return source;
-        }
-        let query = format!("history:|bql:select id, recordType, valueFacets where id = '{}'", source.id);
+        };
+        let query = format!("history:|bql:select id, recordType, valueFacets where id = {quoted}");
         let asked = self
             .rows(scope, &query, &mut |row| {
-                if row.cell(0).trim() == source.id {
-                    source.kind = SampleKind::of_record_type(row.cell(1).trim());
-                    let facets = match row.mode {
-                        CellMode::Machine => row.cell(2).trim().parse().unwrap_or_default(),
-                        CellMode::Display => Facets::parse_display(row.cell(2)),
-                    };
-                    source.units = facets.unit().map(|unit| unit.symbol().to_owned());
+                if row.cell(0).text() == source.id {
+                    source.kind = SampleKind::of_record_type(row.cell(1).text());
+                    source.facets = row.cell(2).facets();
                     return ControlFlow::Break(());
                 }
                 ControlFlow::Continue(())
@@ -252,10 +256,6 @@ impl StationFacade {
         }
         source
     }
-}
-
-pub(super) fn is_time_format(error: &FacadeError) -> bool {
-    matches!(error, FacadeError::Station(StationError::TimeFormat(_)))
 }
 
 fn is_bad_query(error: &FacadeError) -> bool {
@@ -288,12 +288,10 @@ pub(super) struct Reading {
     /// Records of this page still to be skipped because they were visited.
     skip: usize,
     page_left: usize,
-    /// Records visited before this page.
-    page_start: usize,
     last: Option<DateTime<FixedOffset>>,
     at_last: usize,
     beyond: Option<DateTime<FixedOffset>>,
-    pub(super) time_format: Option<String>,
+    facets: Facets,
     pub(super) read: HistoryRead,
 }
 
@@ -307,15 +305,14 @@ impl Reading {
             seen: 0,
             skip: 0,
             page_left: 0,
-            page_start: 0,
             last: None,
             at_last: 0,
             beyond: None,
-            time_format: None,
+            facets: source.facets.clone(),
             read: HistoryRead {
                 history_id: source.id,
                 kind: source.kind,
-                units: source.units,
+                units: source.facets.unit().map(|unit| unit.symbol().to_owned()),
                 rows: 0,
                 truncated_by_limit: false,
                 truncated_by_timeout: false,
@@ -331,19 +328,16 @@ impl Reading {
     fn begin_page(&mut self) -> usize {
         self.skip = self.seen;
         self.page_left = PAGE.min(self.limit.saturating_sub(self.read.rows));
-        self.page_start = self.read.rows;
         self.beyond = None;
         self.seen + self.page_left + 1
     }
 
-    fn query(&self, columns: HistoryColumns, rows: usize) -> String {
-        format!(
-            "history:{}?period=timeRange;start={};end={}|bql:select top {rows} {}",
-            self.read.history_id,
-            abs_time_in(self.cursor.with_timezone(&Utc), self.zone),
-            abs_time_in(self.to.with_timezone(&Utc), self.zone),
-            columns.select(),
-        )
+    fn query(&self, columns: HistoryColumns, rows: usize) -> FacadeResult<TableQuery> {
+        let id: HistoryId = self.read.history_id.parse().map_err(StationError::from)?;
+        let from = self.cursor.with_timezone(&Utc);
+        let to = self.to.with_timezone(&Utc);
+        let select = format!("select top {rows} {}", columns.select());
+        Ok(TableQuery::history(&id, Some(from), Some(to), self.zone, &select)?.export(rows))
     }
 
     fn take_row(
@@ -391,10 +385,6 @@ impl Reading {
         self.read.next_from_repeats = self.seen;
     }
 
-    fn page_is_untouched(&self) -> bool {
-        self.read.rows == self.page_start
-    }
-
     fn page_is_full(&self) -> bool {
         self.beyond.is_some()
     }
@@ -415,68 +405,95 @@ impl Reading {
     fn sample(&mut self, row: &Row<'_>, columns: HistoryColumns) -> FacadeResult<HistorySample> {
         let millis = columns.millis.then(|| row.cell(1));
         let value_at = 1 + usize::from(columns.millis);
-        let timestamp = self.timestamp(row.cell(0), millis)?;
-        let value = self.value(row.cell(value_at), row.mode);
-        let status = parse_status(row.cell(value_at + 1));
-        let trend_flags = if columns.trend_flags {
-            parse_trend_flags(row.cell(value_at + 2))
+        Ok(HistorySample {
+            timestamp: self.timestamp(row, millis)?,
+            value: self.value(row, row.cell(value_at)),
+            status: parse_status(row.cell(value_at + 1)),
+            trend_flags: if columns.trend_flags {
+                parse_trend_flags(row.cell(value_at + 2).text())
+            } else {
+                Vec::new()
+            },
+        })
+    }
+
+    /// Machine times are exact; display times have no offset, so there the milliseconds come first.
+    fn timestamp(&self, row: &Row<'_>, millis: Option<Cell<'_>>) -> FacadeResult<DateTime<FixedOffset>> {
+        let by_millis = || millis.and_then(|cell| cell.millis().ok().flatten());
+        let instant = if row.format.machine {
+            row.cell(0).time(row.format).ok().flatten().or_else(by_millis)
         } else {
-            Vec::new()
+            by_millis()
         };
-        Ok(HistorySample { timestamp, value, status, trend_flags })
+        let instant = match instant {
+            Some(instant) => Some(instant),
+            None => row.cell(0).time(row.format)?,
+        };
+        let instant = instant.ok_or_else(|| StationError::Protocol {
+            target: format!("history:{}", self.read.history_id),
+            expected: "a timestamp in every record",
+            found: "a record without one".to_owned(),
+        })?;
+        Ok(instant.with_timezone(&self.zone).fixed_offset())
     }
 
-    fn timestamp(&self, text: &str, millis: Option<&str>) -> FacadeResult<DateTime<FixedOffset>> {
-        let local = |instant: DateTime<Utc>| instant.with_timezone(&self.zone).fixed_offset();
-        if let Ok(Some(instant)) = parse_abs_time(text) {
-            return Ok(local(instant.to_utc()));
-        }
-        // Grouping separators are whatever the account's language uses.
-        let digits: String = millis
-            .unwrap_or_default()
-            .chars()
-            .filter(|character| character.is_ascii_digit())
-            .collect();
-        if let Some(instant) = digits.parse().ok().and_then(DateTime::from_timestamp_millis) {
-            return Ok(local(instant));
-        }
-        let format = self.time_format.as_deref().unwrap_or_default();
-        match parse_display_time(text, format, self.zone)? {
-            Some(instant) => Ok(local(instant)),
-            None => Err(StationError::Protocol {
-                target: format!("history:{}", self.read.history_id),
-                expected: "a timestamp in every record",
-                found: "a record without one".to_owned(),
+    fn value(&mut self, row: &Row<'_>, cell: Cell<'_>) -> SampleValue {
+        if row.format.machine {
+            if self.read.kind.is_none() {
+                self.read.kind = kind_of_cell(cell.text());
             }
-            .into()),
+            return self.read.kind.map_or(SampleValue::Missing, |kind| parse_value(kind, cell.0));
         }
+        self.displayed_value(row, cell)
     }
 
-    fn value(&mut self, cell: &str, mode: CellMode) -> SampleValue {
-        let text = match mode {
-            CellMode::Machine => cell.to_owned(),
-            CellMode::Display => split_display(cell).value,
-        };
+    /// A value as the account's language shows it: numbers with separators and units, booleans as their facet texts.
+    fn displayed_value(&mut self, row: &Row<'_>, cell: Cell<'_>) -> SampleValue {
+        let shown = cell.status_text(row.format);
         if self.read.kind.is_none() {
-            self.read.kind = kind_of_cell(&text);
+            self.read.kind = match shown.number {
+                Some(_) => Some(SampleKind::Numeric),
+                None => shown.text.as_deref().and_then(kind_of_cell),
+            };
         }
+        let Some(text) = shown.text else {
+            return SampleValue::Missing;
+        };
         match self.read.kind {
+            Some(SampleKind::Numeric) => shown.number.map_or(SampleValue::Text(text), SampleValue::Number),
+            Some(SampleKind::Boolean) if self.facets.true_text() == Some(text.as_str()) => SampleValue::Boolean(true),
+            Some(SampleKind::Boolean) if self.facets.false_text() == Some(text.as_str()) => SampleValue::Boolean(false),
+            Some(SampleKind::Enum) => SampleValue::Enum {
+                ordinal: self.facets.range().and_then(|range| range.ordinal(&text)),
+                tag: text,
+            },
             Some(kind) => parse_value(kind, &text),
             None => SampleValue::Missing,
         }
     }
+
+    pub(super) fn zone(&self) -> Tz {
+        self.zone
+    }
+
+    pub(super) fn window(&self) -> (DateTime<FixedOffset>, DateTime<FixedOffset>) {
+        (self.cursor, self.to)
+    }
+
+    /// One page for everything, for interfaces that page by themselves; the number of records to ask for.
+    pub(super) fn begin_unpaged(&mut self) -> usize {
+        self.begin_page();
+        self.page_left = self.limit.saturating_sub(self.read.rows);
+        self.seen + self.page_left + 1
+    }
 }
 
-/// Status of a cell in machine (`14`, `20;activeLevel=…`) or display form (`{down,stale}`); unknown words are a fault.
-fn parse_status(cell: &str) -> Option<StatusBits> {
-    let cell = cell.trim();
-    if cell.is_empty() {
-        return None;
-    }
-    if cell.contains('{') {
-        let words = crate::station::status::StatusWords::parse(cell);
-        let uncertain = if words.unknown.is_empty() { StatusBits::OK } else { StatusBits::FAULT };
-        return Some(words.bits | uncertain);
-    }
-    Some(cell.parse::<Status>().map_or(StatusBits::FAULT, |status| status.bits()))
+/// Status in machine (`14`, `20;activeLevel=…`) or display form (`{down,stale}`); what cannot be read is a fault.
+fn parse_status(cell: Cell<'_>) -> Option<StatusBits> {
+    cell.some()?;
+    Some(match cell.status() {
+        Ok(words) if words.unknown.is_empty() => words.bits,
+        Ok(words) => words.bits | StatusBits::FAULT,
+        Err(_) => StatusBits::FAULT,
+    })
 }

@@ -133,7 +133,7 @@ impl StationFacade {
     async fn zone_by_histories(&self, scope: &CallScope) -> FacadeResult<Option<Tz>> {
         let mut zone = None;
         self.rows(scope, "history:|bql:select top 1 id, timeZone", &mut |row| {
-            zone = zone_in(row.cell(1));
+            zone = zone_in(row.cell(1).text());
             ControlFlow::Break(())
         })
         .await?;
@@ -146,8 +146,7 @@ impl StationFacade {
     /// The error of the last interface asked.
     pub async fn station_name(&self, scope: &CallScope) -> FacadeResult<String> {
         let root = Ord::slot(SlotPath::root());
-        let by_box = self.over_box(async { Ok(self.boxp().resolve(scope, &root).await?) }).await;
-        match by_box {
+        match self.resolve(scope, &root).await {
             Ok(node) => {
                 if let Some(name) = station_name_of(&node) {
                     return Ok(name);
@@ -159,7 +158,7 @@ impl StationFacade {
         let mut name = None;
         let asked = self
             .rows(scope, "station:|slot:/|bql:select stationName from baja:Station", &mut |row| {
-                name = Some(row.cell(0).trim().to_owned()).filter(|name| !name.is_empty());
+                name = row.cell(0).some().map(str::to_owned);
                 ControlFlow::Break(())
             })
             .await;
@@ -217,9 +216,15 @@ impl StationFacade {
         let query = "station:|slot:/|bql:select stationName from baja:Station";
         let outcome = self.rows(scope, query, &mut |_| ControlFlow::Break(())).await;
         InterfaceState {
-            form: self.bql_form(),
+            form: self.bql_form(scope).await,
             ..state_of(&outcome)
         }
+    }
+
+    async fn bql_form(&self, scope: &CallScope) -> Option<String> {
+        let dialect = self.bql().dialect(scope).await.ok()?;
+        let cells = if dialect.machine { "machine cells" } else { "display cells" };
+        Some(format!("{}, {cells}", dialect.form))
     }
 
     /// Runs work over BOX unless the station is known not to offer it.

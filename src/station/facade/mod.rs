@@ -1,4 +1,241 @@
+//! What tools call: operations on a station, routed to the interface that answers best (Tool surface §13.5).
+//!
+//! - [`StationFacade`]: one per identity; what it has learned of the station, and how it falls back.
+//! - [`components`], [`points`], [`search`]: the component tree, single points, components by type.
+//! - [`history`], [`sample`], [`aggregate`]: records of histories and their summaries.
+//! - [`alarms`]: alarm records.
+//! - [`identity`]: name, version, time zone, and which interfaces this identity can use.
+//! - [`rows`]: queries as CSV or BOX tables; [`bounded_query`]: a caller's own query.
+//! - [`obix_routes`]: what oBIX answers where the others are not offered.
+//! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
+
 mod aggregate;
+mod alarms;
 mod bounded_query;
+mod components;
+mod error;
+mod history;
+mod identity;
+mod interfaces;
+mod obix_routes;
+mod points;
+mod rows;
 mod sample;
-pub use bounded_query::{QueryRefusal, bound_query};
+mod search;
+mod view;
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+
+pub use aggregate::{Aggregator, Bucket, Excluded, Summary};
+pub use alarms::{AlarmOrder, AlarmRequest};
+pub use bounded_query::bound_query;
+pub use error::{FacadeError, FacadeResult};
+pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest};
+pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
+pub use sample::{HistorySample, SampleKind, SampleValue};
+pub use view::*;
+
+use self::history::{HistoryColumns, HistorySource};
+use self::interfaces::{Interface, Interfaces};
+use crate::clock::SharedClock;
+use crate::station::boxp::{BoxClient, TypeCache};
+use crate::station::http::CallScope;
+use crate::station::obix::ObixClient;
+use crate::station::web::WebSession;
+use crate::station::web::bql::Bql;
+use crate::station::web::cell::{CellFormat, DecimalSign};
+
+/// How long the history of an extension is remembered (Tool surface §13.5.3).
+const EXTENSION_CACHE: Duration = Duration::from_secs(600);
+
+/// Most extensions remembered at a time.
+const EXTENSION_CACHE_SIZE: usize = 10_000;
+
+/// How long a time zone that nobody told is assumed before the station is asked again.
+const ASSUMED_ZONE: Duration = Duration::from_secs(600);
+
+/// One station as one identity sees it.
+#[derive(Debug)]
+pub struct StationFacade {
+    bql: Bql,
+    boxp: BoxClient,
+    obix: ObixClient,
+    clock: SharedClock,
+    configured_zone: Option<Tz>,
+    interfaces: Interfaces,
+    prefers_tables: AtomicBool,
+    learned: Mutex<Learned>,
+}
+
+/// What was found out about the station.
+#[derive(Debug)]
+struct Learned {
+    history_columns: HistoryColumns,
+    extensions: HashMap<String, (HistorySource, Duration)>,
+    zone: Option<(Tz, ZoneSource, Duration)>,
+    display: Option<(DecimalSign, Option<String>)>,
+}
+
+impl StationFacade {
+    /// A facade over an identity's session; nothing is sent before the first operation.
+    ///
+    /// `types` is shared by all identities of a station; `configured_zone` overrides what the station tells.
+    pub fn new(session: WebSession, types: Arc<TypeCache>, configured_zone: Option<Tz>) -> Self {
+        Self {
+            clock: session.clock().clone(),
+            bql: Bql::new(session.clone()),
+            boxp: BoxClient::new(session.clone(), types),
+            obix: ObixClient::new(session),
+            configured_zone,
+            interfaces: Interfaces::default(),
+            prefers_tables: AtomicBool::new(false),
+            learned: Mutex::new(Learned {
+                history_columns: HistoryColumns::ALL,
+                extensions: HashMap::new(),
+                zone: None,
+                display: None,
+            }),
+        }
+    }
+
+    /// Scheme, host and port of the station.
+    pub fn station(&self) -> String {
+        self.web().station()
+    }
+
+    /// The session that all interfaces share.
+    pub fn web(&self) -> &WebSession {
+        self.bql.session()
+    }
+
+    /// Wall time of the bridge.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    /// Gives up the station's resources: the BOX server session and the login.
+    pub async fn close(&self, scope: &CallScope) {
+        self.boxp.close(scope).await;
+        self.web().close().await;
+    }
+
+    fn bql(&self) -> &Bql {
+        &self.bql
+    }
+
+    fn boxp(&self) -> &BoxClient {
+        &self.boxp
+    }
+
+    fn obix(&self) -> &ObixClient {
+        &self.obix
+    }
+
+    /// Runs work over an interface unless it is known to be missing, and learns from the outcome.
+    async fn over<T>(
+        &self,
+        interface: Interface,
+        work: impl Future<Output = FacadeResult<T>>,
+    ) -> FacadeResult<T> {
+        if let Some(error) = self.interfaces.missing(interface, self.clock.monotonic()) {
+            return Err(error);
+        }
+        let outcome = work.await;
+        self.interfaces.note(interface, &outcome, self.clock.monotonic());
+        outcome
+    }
+
+    fn learned<T>(&self, read: impl FnOnce(&mut Learned) -> T) -> T {
+        read(&mut self.learned.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn history_columns(&self) -> HistoryColumns {
+        self.learned(|learned| learned.history_columns)
+    }
+
+    fn set_history_columns(&self, columns: HistoryColumns) {
+        self.learned(|learned| learned.history_columns = columns);
+    }
+
+    fn cached_extension(&self, path: &str) -> Option<HistorySource> {
+        let now = self.clock.monotonic();
+        self.learned(|learned| {
+            learned
+                .extensions
+                .get(path)
+                .filter(|(_, until)| now < *until)
+                .map(|(source, _)| source.clone())
+        })
+    }
+
+    fn remember_extension(&self, path: String, source: HistorySource) {
+        let now = self.clock.monotonic();
+        self.learned(|learned| {
+            if learned.extensions.len() >= EXTENSION_CACHE_SIZE {
+                learned.extensions.retain(|_, (_, until)| now < *until);
+            }
+            if learned.extensions.len() < EXTENSION_CACHE_SIZE {
+                learned.extensions.insert(path, (source, now + EXTENSION_CACHE));
+            }
+        });
+    }
+
+    fn known_zone(&self) -> Option<(Tz, ZoneSource)> {
+        if let Some(zone) = self.configured_zone {
+            return Some((zone, ZoneSource::Configuration));
+        }
+        let now = self.clock.monotonic();
+        self.learned(|learned| learned.zone)
+            .filter(|(_, source, since)| *source != ZoneSource::Assumed || now < *since + ASSUMED_ZONE)
+            .map(|(zone, source, _)| (zone, source))
+    }
+
+    fn known_zone_or_utc(&self) -> Tz {
+        self.known_zone().map_or(Tz::UTC, |(zone, _)| zone)
+    }
+
+    fn remember_zone(&self, (zone, source): (Tz, ZoneSource)) {
+        let now = self.clock.monotonic();
+        self.learned(|learned| learned.zone = Some((zone, source, now)));
+    }
+
+    /// How the account writes numbers and times, asked once: BOX user properties, else English.
+    async fn display_format(&self, scope: &CallScope) -> CellFormat {
+        let zone = self.known_zone_or_utc();
+        let known = self.learned(|learned| learned.display.clone());
+        let (decimal, time_format) = match known {
+            Some(known) => known,
+            None => {
+                let asked = self.over_box(async { Ok(self.boxp.user_properties(scope).await?) }).await;
+                match asked {
+                    Ok(properties) => {
+                        let decimal = properties
+                            .language
+                            .as_deref()
+                            .map(DecimalSign::of_language)
+                            .unwrap_or_default();
+                        let known = (decimal, properties.time_format);
+                        self.learned(|learned| learned.display = Some(known.clone()));
+                        known
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "display texts are read as an English account writes them");
+                        (DecimalSign::default(), None)
+                    }
+                }
+            }
+        };
+        let default = CellFormat::display(zone);
+        CellFormat {
+            decimal,
+            time_format: time_format.unwrap_or_else(|| default.time_format.clone()),
+            ..default
+        }
+    }
+}

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::history::prefer;
-use super::rows::CellMode;
 use super::view::{PointFacets, PointReading, PointValue};
 use crate::station::boxp::PointView;
 use crate::station::boxp::types::display_name;
@@ -13,9 +12,8 @@ use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, SlotPath, unescape};
-use crate::station::status::{Status, StatusWords};
-use crate::station::value::{DynamicEnum, Value, parse_double};
-use crate::station::web::cell::split_display;
+use crate::station::value::{DynamicEnum, Value};
+use crate::station::web::cell::{Cell, CellFormat};
 
 impl StationFacade {
     /// Reads the output of a control point: BOX, else BQL, else oBIX.
@@ -36,7 +34,7 @@ impl StationFacade {
     }
 
     async fn point_by_box(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<PointReading> {
-        let node = self.boxp().resolve(scope, ord).await?;
+        let node = self.resolve(scope, ord).await?;
         let type_spec = node.type_name().to_owned();
         let not_a_point = || FacadeError::NotAPoint {
             ord: ord.absolute(),
@@ -79,25 +77,23 @@ impl StationFacade {
         );
         let mut found = None;
         self.rows(scope, &query, &mut |row| {
-            let is_itself = row.cell(0).parse::<Ord>().is_ok_and(|ord| ord.slot_path() == Some(path));
+            let is_itself = row.cell(0).text().parse::<Ord>().is_ok_and(|ord| ord.slot_path() == Some(path));
             if !is_itself {
                 return ControlFlow::Continue(());
             }
-            let out = row.cell(3).trim().to_owned();
-            let facets = match row.mode {
-                CellMode::Machine => row.cell(6).trim().parse().unwrap_or_else(|_| Facets::parse_display(row.cell(6))),
-                CellMode::Display => Facets::parse_display(row.cell(6)),
-            };
-            let value = row.cell(4).trim().to_owned();
+            let facets = row.cell(6).facets();
+            let out = row.cell(3);
+            let type_spec = row.cell(2).text().to_owned();
+            let value = row.cell(4);
             found = Some(PointReading {
-                display_name: row.cell(1).to_owned(),
-                type_spec: row.cell(2).trim().to_owned(),
-                active_level: split_display(&out).level,
-                out,
-                typed: typed_text(row.cell(2), &value, &facets),
-                value: Some(value),
-                status: Some(status_of_cell(row.cell(5))),
+                display_name: row.cell(1).text().to_owned(),
+                out: out.text().to_owned(),
+                active_level: out.status_text(row.format).level.map(|level| level.to_string()),
+                typed: typed_cell(&type_spec, value, row.format, &facets),
+                value: value.some().map(str::to_owned),
+                status: row.cell(5).status().ok().map(|words| words.bits),
                 facets: shown_facets(&facets),
+                type_spec,
             });
             ControlFlow::Break(())
         })
@@ -163,11 +159,12 @@ pub(super) fn shown_facets(facets: &Facets) -> PointFacets {
     }
 }
 
-/// A value text by the kind that the point's type names.
-fn typed_text(type_spec: &str, text: &str, facets: &Facets) -> Option<PointValue> {
+/// A value cell by the kind that the point's type names.
+fn typed_cell(type_spec: &str, cell: Cell<'_>, format: &CellFormat, facets: &Facets) -> Option<PointValue> {
     let name = type_spec.rsplit(':').next().unwrap_or_default();
+    let text = cell.some()?;
     if name.contains("Numeric") {
-        parse_double(text).ok().map(PointValue::Number)
+        cell.status_text(format).number.map(PointValue::Number)
     } else if name.contains("Boolean") {
         match text {
             "true" => Some(PointValue::Boolean(true)),
@@ -177,25 +174,17 @@ fn typed_text(type_spec: &str, text: &str, facets: &Facets) -> Option<PointValue
             _ => None,
         }
     } else if name.contains("Enum") {
-        Some(match text.parse::<DynamicEnum>() {
-            Ok(choice) => PointValue::Enum {
+        Some(match cell.choice() {
+            Ok(Some(choice)) => PointValue::Enum {
                 tag: enum_tag(&choice, facets),
                 ordinal: Some(choice.ordinal),
             },
-            Err(_) => PointValue::Enum {
+            _ => PointValue::Enum {
                 tag: text.to_owned(),
                 ordinal: facets.range().and_then(|range| range.ordinal(text)),
             },
         })
     } else {
         None
-    }
-}
-
-fn status_of_cell(cell: &str) -> crate::station::status::StatusBits {
-    let cell = cell.trim();
-    match cell.parse::<Status>() {
-        Ok(status) if !cell.contains('{') => status.bits(),
-        _ => StatusWords::parse(cell).bits,
     }
 }

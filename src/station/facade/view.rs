@@ -113,6 +113,13 @@ pub struct TextTable {
     pub truncated_by_timeout: bool,
 }
 
+/// What a station says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StationAbout {
+    pub name: Option<String>,
+    pub version: Option<String>,
+}
+
 /// A child of the station root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopSlot {
