@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{Address, Resource, ResourceDefinition, ResourceError};
+use crate::knowledge::{KnowledgeState, KnowledgeStore};
 use crate::tools::CallContext;
 
 /// The facts shown by the overview.
@@ -27,6 +28,24 @@ pub trait OverviewSource: Send + Sync {
     /// # Errors
     /// A sentence when the knowledge file cannot be read.
     fn overview(&self) -> Result<Overview, String>;
+}
+
+impl OverviewSource for KnowledgeStore {
+    fn overview(&self) -> Result<Overview, String> {
+        let snapshot = self.snapshot();
+        if let KnowledgeState::Unreadable(error) = &snapshot.state {
+            return Err(error.to_string());
+        }
+        let document = snapshot.model.document();
+        Ok(Overview {
+            station: document.station.clone(),
+            schema_version: document.schema_version,
+            space_count: document.spaces.len(),
+            equipment_type_count: document.equipment_types.len(),
+            equipment_count: document.equipment.len(),
+            standalone_point_count: document.points.len(),
+        })
+    }
 }
 
 /// The resource `niagara://overview`.

@@ -11,7 +11,8 @@ use super::time_argument::TimeRange;
 use super::{Arguments, CallContext};
 use crate::station::facade::{AlarmOrder, AlarmRecord, AlarmRequest};
 
-const PREFIX_HELP: &str = "Only alarms of this source or below it: a path prefix, or a text prefix when it ends with /.";
+const PREFIX_HELP: &str =
+    "Only alarms of this source or below it: a path prefix, or a text prefix when it ends with /.";
 const ORDER_HELP: &str = "db keeps the order of the alarm database, newest puts the latest first.";
 const OFFSET_HELP: &str = "Matching alarms to skip: continue with nextOffset of the answer before.";
 
@@ -45,7 +46,11 @@ impl Tool for GetActiveAlarms {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let station = self.0.for_caller(&context.principal)?;
             let offset = arguments.count("offset", 0);
@@ -111,7 +116,11 @@ impl Tool for GetAlarmHistory {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let station = self.0.for_caller(&context.principal)?;
             let scope = scope(context);
@@ -143,7 +152,10 @@ impl Tool for GetAlarmHistory {
 }
 
 fn source_prefix(arguments: &Arguments) -> Option<&str> {
-    arguments.optional_string("sourceOrdPrefix").map(str::trim).filter(|prefix| !prefix.is_empty())
+    arguments
+        .optional_string("sourceOrdPrefix")
+        .map(str::trim)
+        .filter(|prefix| !prefix.is_empty())
 }
 
 fn order(arguments: &Arguments) -> AlarmOrder {
@@ -156,19 +168,34 @@ fn order(arguments: &Arguments) -> AlarmOrder {
 fn alarm_schema() -> schema::ObjectSchema {
     object()
         .optional("uuid", schema::string("Id of the record."))
-        .optional("timestamp", schema::string("RFC 3339 with the station's offset."))
+        .optional(
+            "timestamp",
+            schema::string("RFC 3339 with the station's offset."),
+        )
         .optional("timestampMs", schema::whole("Epoch milliseconds."))
         .optional("sourceOrd", schema::string("Source ords, one per line."))
-        .optional("sources", schema::list("Source ords.", json!({"type": "string"})))
+        .optional(
+            "sources",
+            schema::list("Source ords.", json!({"type": "string"})),
+        )
         .optional("sourceName", schema::string("Name of the source."))
         .optional("priority", schema::whole("0 to 255, lower is more urgent."))
         .optional("alarmClass", schema::string("Alarm class."))
         .optional("ackState", schema::string("acked, unacked or ackPending."))
-        .optional("transition", schema::string("The transition that made the alarm."))
-        .optional("isOpen", schema::boolean("Not both acknowledged and normal."))
+        .optional(
+            "transition",
+            schema::string("The transition that made the alarm."),
+        )
+        .optional(
+            "isOpen",
+            schema::boolean("Not both acknowledged and normal."),
+        )
         .optional("isAcknowledged", schema::boolean("Acknowledged."))
         .optional("isNormal", schema::boolean("The source is back to normal."))
-        .optional("alarmValue", schema::string("Value at the time of the alarm."))
+        .optional(
+            "alarmValue",
+            schema::string("Value at the time of the alarm."),
+        )
         .optional("message", schema::string("Message text."))
         .optional("ackTime", schema::string("When it was acknowledged."))
         .optional("normalTime", schema::string("When it went back to normal."))
@@ -186,7 +213,10 @@ fn alarm_json(alarm: &AlarmRecord) -> Value {
     let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
     put("uuid", text(&alarm.uuid));
     put("timestamp", time(&alarm.timestamp));
-    put("timestampMs", alarm.timestamp.map(|time| json!(time.timestamp_millis())));
+    put(
+        "timestampMs",
+        alarm.timestamp.map(|time| json!(time.timestamp_millis())),
+    );
     if !alarm.sources.is_empty() {
         put("sourceOrd", Some(json!(alarm.sources.join("\n"))));
         put("sources", Some(json!(alarm.sources)));

@@ -29,12 +29,17 @@ impl Tool for BqlQuery {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let query = arguments.string("query")?;
             let limit = arguments.count("limit", 100);
             // One row more than wanted proves that there is more.
-            let bounded = bound_query(query, limit + 1).map_err(|refusal| query_error(refusal, query))?;
+            let bounded =
+                bound_query(query, limit + 1).map_err(|refusal| query_error(refusal, query))?;
             let station = self.0.for_caller(&context.principal)?;
             let table = station
                 .text_table(&scope(context), &bounded, limit)
@@ -48,7 +53,10 @@ impl Tool for BqlQuery {
                 "truncated".to_owned(),
                 json!(table.truncated || table.truncated_by_timeout),
             );
-            Ok(ToolOutput::text_with(tab_separated(&table, limit), structured))
+            Ok(ToolOutput::text_with(
+                tab_separated(&table, limit),
+                structured,
+            ))
         })
     }
 }
@@ -56,7 +64,10 @@ impl Tool for BqlQuery {
 fn tab_separated(table: &TextTable, limit: usize) -> String {
     let mut text = String::new();
     for row in std::iter::once(&table.header).chain(&table.rows) {
-        let cells: Vec<String> = row.iter().map(|cell| cell.replace(['\t', '\n', '\r'], " ")).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .map(|cell| cell.replace(['\t', '\n', '\r'], " "))
+            .collect();
         text.push_str(&cells.join("\t"));
         text.push('\n');
     }
@@ -78,7 +89,10 @@ mod tests {
     fn table(header: &[&str], rows: &[&[&str]]) -> TextTable {
         TextTable {
             header: header.iter().map(|cell| (*cell).to_owned()).collect(),
-            rows: rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect(),
+            rows: rows
+                .iter()
+                .map(|row| row.iter().map(|cell| (*cell).to_owned()).collect())
+                .collect(),
             truncated: false,
             truncated_by_timeout: false,
         }
@@ -88,13 +102,19 @@ mod tests {
     fn the_text_has_header_rows_and_footer() {
         let mut two = table(&["Name", "Out"], &[&["A", "1"], &["B", "2"]]);
         two.truncated = true;
-        assert_eq!(tab_separated(&two, 2), "Name\tOut\nA\t1\nB\t2\n\n[rows=2, truncated at limit=2]");
+        assert_eq!(
+            tab_separated(&two, 2),
+            "Name\tOut\nA\t1\nB\t2\n\n[rows=2, truncated at limit=2]"
+        );
         assert_eq!(tab_separated(&table(&["Name"], &[]), 2), "Name\n\n[rows=0]");
     }
 
     #[test]
     fn line_breaks_and_tabs_in_cells_become_one_space_each() {
-        assert_eq!(tab_separated(&table(&["A"], &[&["x\ty\r\nz"]]), 5), "A\nx y  z\n\n[rows=1]");
+        assert_eq!(
+            tab_separated(&table(&["A"], &[&["x\ty\r\nz"]]), 5),
+            "A\nx y  z\n\n[rows=1]"
+        );
     }
 
     #[test]
@@ -102,6 +122,9 @@ mod tests {
         let mut late = table(&["A"], &[&["1"]]);
         late.truncated = true;
         late.truncated_by_timeout = true;
-        assert!(tab_separated(&late, 1).ends_with("[rows=1, truncated at limit=1, truncated due to 10s timeout]"));
+        assert!(
+            tab_separated(&late, 1)
+                .ends_with("[rows=1, truncated at limit=1, truncated due to 10s timeout]")
+        );
     }
 }

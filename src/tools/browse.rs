@@ -10,7 +10,8 @@ use super::station_access::{SharedStations, component_ord, scope, station_error}
 use super::{Arguments, CallContext};
 use crate::station::facade::{ChildNode, SlotFacts};
 
-const ORD_HELP: &str = "Ord of the component, for example station:|slot:/Drivers; slot:/… is taken from the station.";
+const ORD_HELP: &str =
+    "Ord of the component, for example station:|slot:/Drivers; slot:/… is taken from the station.";
 
 /// `listChildren` (Tool surface §8.3).
 pub struct ListChildren(pub SharedStations);
@@ -37,7 +38,11 @@ impl Tool for ListChildren {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let text = arguments.string("ord")?;
             let ord = component_ord(text)?;
@@ -61,15 +66,24 @@ impl Tool for ListChildren {
 /// The schema of a node; the validator has no references, so nested levels are written out to `levels`.
 fn node_schema(levels: usize) -> schema::ObjectSchema {
     let node = object()
-        .required("name", schema::string("Escaped slot name; empty for the root."))
+        .required(
+            "name",
+            schema::string("Escaped slot name; empty for the root."),
+        )
         .required("ord", schema::string("Ord of the component."))
         .required("displayName", schema::string("Display name."))
         .required("type", schema::string("Type as module:Type."))
         .required("isPoint", schema::boolean("Whether it is a control point."));
     if levels == 0 {
-        return node.optional("children", json!({"type": "array", "items": {"type": "object"}}));
+        return node.optional(
+            "children",
+            json!({"type": "array", "items": {"type": "object"}}),
+        );
     }
-    node.optional("children", schema::list("Child components.", node_schema(levels - 1)))
+    node.optional(
+        "children",
+        schema::list("Child components.", node_schema(levels - 1)),
+    )
 }
 
 fn node_json(node: &ChildNode) -> Map<String, Value> {
@@ -80,7 +94,10 @@ fn node_json(node: &ChildNode) -> Map<String, Value> {
     map.insert("type".to_owned(), json!(node.type_spec));
     map.insert("isPoint".to_owned(), json!(node.is_point));
     if let Some(children) = &node.children {
-        let children = children.iter().map(|child| Value::Object(node_json(child))).collect();
+        let children = children
+            .iter()
+            .map(|child| Value::Object(node_json(child)))
+            .collect();
         map.insert("children".to_owned(), Value::Array(children));
     }
     map
@@ -110,7 +127,11 @@ impl Tool for InspectComponent {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let text = arguments.string("ord")?;
             let ord = component_ord(text)?;
@@ -171,7 +192,11 @@ impl Tool for GetSlots {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let text = arguments.string("ord")?;
             let ord = component_ord(text)?;
@@ -181,14 +206,17 @@ impl Tool for GetSlots {
                 .await
                 .map_err(|error| station_error(error, text))?;
             let slots: Vec<Value> = slots.iter().map(slot_json).collect();
-            Ok(ToolOutput::json(json!({"ord": text, "slotCount": slots.len(), "slots": slots})))
+            Ok(ToolOutput::json(
+                json!({"ord": text, "slotCount": slots.len(), "slots": slots}),
+            ))
         })
     }
 }
 
 fn slot_json(slot: &SlotFacts) -> Value {
     let mut entry = json!({ "name": slot.name });
-    let secret = is_secret_name(&slot.name) || slot.type_spec.as_deref().is_some_and(is_secret_type);
+    let secret =
+        is_secret_name(&slot.name) || slot.type_spec.as_deref().is_some_and(is_secret_type);
     if let Some(type_spec) = &slot.type_spec {
         entry["type"] = json!(type_spec);
     }
@@ -199,7 +227,11 @@ fn slot_json(slot: &SlotFacts) -> Value {
     }
     let facets: Map<String, Value> = [("units", &slot.units), ("precision", &slot.precision)]
         .into_iter()
-        .filter_map(|(key, text)| text.as_ref().filter(|text| !text.is_empty()).map(|text| (key.to_owned(), json!(text))))
+        .filter_map(|(key, text)| {
+            text.as_ref()
+                .filter(|text| !text.is_empty())
+                .map(|text| (key.to_owned(), json!(text)))
+        })
         .collect();
     if !facets.is_empty() {
         entry["facets"] = Value::Object(facets);
@@ -245,7 +277,11 @@ impl Tool for FindComponentsByType {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let type_name = arguments.string("typeName")?.trim();
             let limit = arguments.count("limit", 100);
@@ -317,7 +353,11 @@ impl Tool for GetOverview {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, _arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        _arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let station = self.0.for_caller(&context.principal)?;
             let overview = station

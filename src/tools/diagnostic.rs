@@ -48,7 +48,11 @@ impl Tool for GetServerInfo {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, _arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        _arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let server = &context.server;
             let facts = self.0.file_facts();
@@ -66,7 +70,8 @@ impl Tool for GetServerInfo {
                 knowledge["error"] = json!(error.to_string());
             }
             let tools: Vec<String> = server.tools().into_iter().map(|(name, _)| name).collect();
-            let resources: Vec<String> = server.resources().into_iter().map(|(uri, _)| uri).collect();
+            let resources: Vec<String> =
+                server.resources().into_iter().map(|(uri, _)| uri).collect();
             Ok(ToolOutput::json(json!({
                 "version": server.version(),
                 "uptimeSeconds": server.uptime().as_secs(),
@@ -114,7 +119,11 @@ impl Tool for ProbeOrd {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let text = arguments.string("ord")?;
             let station = self.0.for_caller(&context.principal)?;
@@ -199,7 +208,11 @@ impl Tool for GetServiceHealth {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, _arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        _arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let report = match self.stations.for_caller(&context.principal) {
                 Ok(station) => station.report(&scope(context)).await,
@@ -219,7 +232,11 @@ impl Tool for GetServiceHealth {
                 file["readable"] = json!(false);
                 file["error"] = json!(error.to_string());
             }
-            let sample = if STANDARD_SAMPLE.trim().is_empty() { "empty" } else { "ok" };
+            let sample = if STANDARD_SAMPLE.trim().is_empty() {
+                "empty"
+            } else {
+                "ok"
+            };
             Ok(ToolOutput::json(json!({
                 "alarmService": service_text(&report.alarm_service),
                 "historyService": service_text(&report.history_service),
@@ -251,13 +268,19 @@ fn station_schema() -> schema::ObjectSchema {
             .optional("reason", schema::string("Why it cannot be used."))
     };
     object()
-        .required("reachable", schema::boolean("Whether the station answered this identity."))
+        .required(
+            "reachable",
+            schema::boolean("Whether the station answered this identity."),
+        )
         .optional("error", schema::string("Why not."))
         .optional("url", schema::string("Base address."))
         .optional("name", schema::string("Name of the station."))
         .optional("version", schema::string("Version of the station."))
         .optional("timeZone", schema::string("Time zone of the station."))
-        .optional("timeZoneSource", schema::string("Where the time zone comes from."))
+        .optional(
+            "timeZoneSource",
+            schema::string("Where the time zone comes from."),
+        )
         .required(
             "interfaces",
             object()
@@ -281,19 +304,23 @@ fn station_json(report: &StationReport) -> Value {
             station[key] = json!(text);
         }
     }
-    let interfaces = [("bql", &report.bql), ("box", &report.boxp), ("obix", &report.obix)]
-        .into_iter()
-        .map(|(name, state)| {
-            let mut entry = json!({ "usable": state.usable });
-            if let Some(form) = &state.form {
-                entry["form"] = json!(form);
-            }
-            if let Some(reason) = &state.reason {
-                entry["reason"] = json!(reason);
-            }
-            (name.to_owned(), entry)
-        })
-        .collect();
+    let interfaces = [
+        ("bql", &report.bql),
+        ("box", &report.boxp),
+        ("obix", &report.obix),
+    ]
+    .into_iter()
+    .map(|(name, state)| {
+        let mut entry = json!({ "usable": state.usable });
+        if let Some(form) = &state.form {
+            entry["form"] = json!(form);
+        }
+        if let Some(reason) = &state.reason {
+            entry["reason"] = json!(reason);
+        }
+        (name.to_owned(), entry)
+    })
+    .collect();
     station["interfaces"] = Value::Object(interfaces);
     station
 }

@@ -7,11 +7,12 @@ use serde_json::{Map, Value, json};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::result_value::{put_number, status_text, time_text};
 use super::schema::{self, object};
-use super::station_access::{SharedStations, component_ord, station_error, scope};
+use super::station_access::{SharedStations, component_ord, scope, station_error};
 use super::time_argument::TimeRange;
 use super::{Arguments, CallContext};
 use crate::station::facade::{
-    Aggregator, HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest, HistorySample, SampleValue, Summary,
+    Aggregator, HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest, HistorySample, SampleValue,
+    Summary,
 };
 
 /// Most records of one answer (`maxHistoryRecordsPerQuery`, Tool surface §6).
@@ -69,13 +70,20 @@ impl Tool for ReadHistory {
         .output(output_schema())
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let text = arguments.string("ord")?;
             let ord = component_ord(text)?;
             let station = self.stations.for_caller(&context.principal)?;
             let scope = scope(context);
-            let zone = station.zone(&scope).await.map_err(|error| station_error(error, text))?;
+            let zone = station
+                .zone(&scope)
+                .await
+                .map_err(|error| station_error(error, text))?;
             let range = TimeRange::from_arguments(&arguments, &zone, station.now())?;
             let aggregation = arguments.optional_string("aggregation").unwrap_or("none");
             let aggregating = aggregation != "none";
@@ -84,10 +92,16 @@ impl Tool for ReadHistory {
                 ord: &ord,
                 from: range.from,
                 to: range.to,
-                limit: if aggregating { HISTORY_SCAN_LIMIT } else { limit },
+                limit: if aggregating {
+                    HISTORY_SCAN_LIMIT
+                } else {
+                    limit
+                },
             };
             let mut answer = Answer::new(aggregating.then(|| {
-                let bucket = arguments.optional_integer("bucketSec").and_then(|seconds| u32::try_from(seconds).ok());
+                let bucket = arguments
+                    .optional_integer("bucketSec")
+                    .and_then(|seconds| u32::try_from(seconds).ok());
                 Aggregator::new(range.from.timestamp_millis(), bucket)
             }));
             let read = station
@@ -113,36 +127,93 @@ fn output_schema() -> schema::ObjectSchema {
         .required("to", schema::string("Last instant."))
         .required("aggregation", schema::string("The aggregation asked for."))
         .required("rows", schema::whole("Records visited."))
-        .required("truncatedByLimit", schema::boolean("More records exist; see nextFrom."))
-        .required("truncatedByTimeout", schema::boolean("The time was over before the end; see nextFrom."))
-        .required("historyId", schema::string("Id of the history, /Station/Name."))
-        .optional("type", schema::one_of("Kind of the values.", &["numeric", "boolean", "enum", "string"]))
+        .required(
+            "truncatedByLimit",
+            schema::boolean("More records exist; see nextFrom."),
+        )
+        .required(
+            "truncatedByTimeout",
+            schema::boolean("The time was over before the end; see nextFrom."),
+        )
+        .required(
+            "historyId",
+            schema::string("Id of the history, /Station/Name."),
+        )
+        .optional(
+            "type",
+            schema::one_of(
+                "Kind of the values.",
+                &["numeric", "boolean", "enum", "string"],
+            ),
+        )
         .optional("units", schema::string("Unit symbol of the values."))
-        .required("statusAvailable", schema::boolean("Whether the interface told the status of the records."))
-        .required("archiveIncluded", schema::boolean("Archived records are not asked for."))
-        .optional("nextFrom", schema::string("Where to continue: the next record's instant."))
-        .optional("nextFromRepeats", schema::whole("Records at that instant which this answer already holds."))
-        .optional("timesOutOfOrder", schema::boolean("Some records were stored out of order; they are sorted here."))
-        .optional("samplesPossiblyLost", schema::boolean("More records shared one instant than the interface can page."))
+        .required(
+            "statusAvailable",
+            schema::boolean("Whether the interface told the status of the records."),
+        )
+        .required(
+            "archiveIncluded",
+            schema::boolean("Archived records are not asked for."),
+        )
+        .optional(
+            "nextFrom",
+            schema::string("Where to continue: the next record's instant."),
+        )
+        .optional(
+            "nextFromRepeats",
+            schema::whole("Records at that instant which this answer already holds."),
+        )
+        .optional(
+            "timesOutOfOrder",
+            schema::boolean("Some records were stored out of order; they are sorted here."),
+        )
+        .optional(
+            "samplesPossiblyLost",
+            schema::boolean("More records shared one instant than the interface can page."),
+        )
         .optional(
             "records",
             schema::list(
                 "Records, oldest first.",
                 object()
-                    .required("timestamp", schema::string("RFC 3339 with the station's offset."))
+                    .required(
+                        "timestamp",
+                        schema::string("RFC 3339 with the station's offset."),
+                    )
                     .required("timestampMs", schema::whole("Epoch milliseconds."))
-                    .required("value", schema::any_of_types("Number, 0 or 1 of a boolean, tag of an enum, or text.", &["number", "string", "null"]))
-                    .optional("type", schema::string("Kind of the value, when it is no number."))
-                    .optional("toString", schema::string("Text of the value, when it is no number."))
+                    .required(
+                        "value",
+                        schema::any_of_types(
+                            "Number, 0 or 1 of a boolean, tag of an enum, or text.",
+                            &["number", "string", "null"],
+                        ),
+                    )
+                    .optional(
+                        "type",
+                        schema::string("Kind of the value, when it is no number."),
+                    )
+                    .optional(
+                        "toString",
+                        schema::string("Text of the value, when it is no number."),
+                    )
                     .optional("ordinal", schema::whole("Ordinal of an enum."))
                     .optional("nonFinite", schema::string("NaN, Infinity or -Infinity."))
                     .optional("status", schema::string("Status words in braces."))
-                    .optional("valid", schema::boolean("False when the status makes the value unusable."))
-                    .optional("trendFlags", schema::list("Flags such as start or hidden.", json!({"type": "string"}))),
+                    .optional(
+                        "valid",
+                        schema::boolean("False when the status makes the value unusable."),
+                    )
+                    .optional(
+                        "trendFlags",
+                        schema::list("Flags such as start or hidden.", json!({"type": "string"})),
+                    ),
             ),
         )
         .optional("count", schema::whole("All records of the range."))
-        .optional("used", schema::whole("Records that took part in the aggregates."))
+        .optional(
+            "used",
+            schema::whole("Records that took part in the aggregates."),
+        )
         .optional("min", any_number("Smallest value."))
         .optional("max", any_number("Largest value."))
         .optional("avg", any_number("Sum over the records that took part."))
@@ -151,7 +222,10 @@ fn output_schema() -> schema::ObjectSchema {
             "excluded",
             object()
                 .required("null", schema::whole("Null status or no value."))
-                .required("fault", schema::whole("Status disabled, fault, down or stale."))
+                .required(
+                    "fault",
+                    schema::whole("Status disabled, fault, down or stale."),
+                )
                 .required("nonFinite", schema::whole("NaN or infinite."))
                 .required("hidden", schema::whole("Trend flag hidden.")),
         )
@@ -190,8 +264,14 @@ impl Answer {
 
     fn finish(self, map: &mut Map<String, Value>, read: HistoryRead, zone: &chrono_tz::Tz) {
         map.insert("rows".to_owned(), json!(read.rows));
-        map.insert("truncatedByLimit".to_owned(), json!(read.truncated_by_limit));
-        map.insert("truncatedByTimeout".to_owned(), json!(read.truncated_by_timeout));
+        map.insert(
+            "truncatedByLimit".to_owned(),
+            json!(read.truncated_by_limit),
+        );
+        map.insert(
+            "truncatedByTimeout".to_owned(),
+            json!(read.truncated_by_timeout),
+        );
         map.insert("historyId".to_owned(), json!(read.history_id));
         if let Some(kind) = read.kind {
             map.insert("type".to_owned(), json!(kind.name()));
@@ -229,7 +309,10 @@ fn put_records(map: &mut Map<String, Value>, mut records: Vec<HistorySample>) {
 fn record_json(sample: &HistorySample) -> Value {
     let mut map = Map::new();
     map.insert("timestamp".to_owned(), json!(time_text(&sample.timestamp)));
-    map.insert("timestampMs".to_owned(), json!(sample.timestamp.timestamp_millis()));
+    map.insert(
+        "timestampMs".to_owned(),
+        json!(sample.timestamp.timestamp_millis()),
+    );
     match &sample.value {
         SampleValue::Number(number) => put_number(&mut map, "value", *number),
         SampleValue::Boolean(flag) => {
@@ -293,7 +376,10 @@ fn put_aggregates(map: &mut Map<String, Value>, aggregator: &Aggregator, zone: &
                 entry.insert("start".to_owned(), json!(start.unwrap_or_default()));
                 entry.insert("startMs".to_owned(), json!(bucket.start_ms));
                 entry.insert("count".to_owned(), json!(bucket.count));
-                entry.insert("used".to_owned(), json!(bucket.summary.map_or(0, |summary| summary.used)));
+                entry.insert(
+                    "used".to_owned(),
+                    json!(bucket.summary.map_or(0, |summary| summary.used)),
+                );
                 if let Some(summary) = &bucket.summary {
                     put_summary(&mut entry, summary);
                 }

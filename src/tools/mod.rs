@@ -29,3 +29,39 @@ pub use arguments::Arguments;
 pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};
 pub use error::{ErrorCode, RpcError, ToolError};
 pub use registry::{Annotations, Category, Registry, Tool, ToolDefinition, ToolOutput, ToolResult};
+
+use std::sync::Arc;
+
+use crate::knowledge::KnowledgeStore;
+
+/// The tools of a bridge to one station.
+///
+/// `max_history_records` is `maxHistoryRecordsPerQuery` (Tool surface §6).
+pub fn reading_tools(
+    stations: station_access::SharedStations,
+    knowledge: Arc<KnowledgeStore>,
+    max_history_records: usize,
+) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(echo::Echo),
+        Arc::new(browse::ListChildren(stations.clone())),
+        Arc::new(point::ReadPoint(stations.clone())),
+        Arc::new(bql::BqlQuery(stations.clone())),
+        Arc::new(browse::GetOverview(stations.clone())),
+        Arc::new(browse::InspectComponent(stations.clone())),
+        Arc::new(browse::FindComponentsByType(stations.clone())),
+        Arc::new(browse::GetSlots(stations.clone())),
+        Arc::new(history::ReadHistory {
+            stations: stations.clone(),
+            max_records: max_history_records,
+        }),
+        Arc::new(alarms::GetActiveAlarms(stations.clone())),
+        Arc::new(alarms::GetAlarmHistory(stations.clone())),
+        Arc::new(diagnostic::GetServerInfo(knowledge.clone())),
+        Arc::new(diagnostic::ProbeOrd(stations.clone())),
+        Arc::new(diagnostic::GetServiceHealth {
+            stations,
+            knowledge,
+        }),
+    ]
+}

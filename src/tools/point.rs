@@ -53,7 +53,11 @@ impl Tool for ReadPoint {
         )
     }
 
-    fn run<'a>(&'a self, context: &'a CallContext, arguments: Arguments) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let text = arguments.string("ord")?;
             let ord = component_ord(text)?;
@@ -81,14 +85,20 @@ fn reading_json(ord: &str, reading: PointReading) -> Value {
         Some(PointValue::Boolean(flag)) => {
             map.insert("valueBool".to_owned(), json!(flag));
         }
-        Some(PointValue::Enum { ordinal: Some(ordinal), .. }) => {
+        Some(PointValue::Enum {
+            ordinal: Some(ordinal),
+            ..
+        }) => {
             map.insert("valueOrdinal".to_owned(), json!(ordinal));
         }
         Some(PointValue::Enum { .. } | PointValue::Text(_)) | None => {}
     }
     if let Some(status) = reading.status {
         map.insert("status".to_owned(), json!(status_text(status)));
-        map.insert("statusBits".to_owned(), json!(format!("{:x}", status.bits())));
+        map.insert(
+            "statusBits".to_owned(),
+            json!(format!("{:x}", status.bits())),
+        );
     }
     if let Some(level) = reading.active_level {
         map.insert("priority".to_owned(), json!(level));
@@ -109,6 +119,9 @@ fn facets_json(facets: PointFacets) -> Map<String, Value> {
         ("falseText", facets.false_text),
     ]
     .into_iter()
-    .filter_map(|(key, text)| text.filter(|text| !text.is_empty()).map(|text| (key.to_owned(), json!(text))))
+    .filter_map(|(key, text)| {
+        text.filter(|text| !text.is_empty())
+            .map(|text| (key.to_owned(), json!(text)))
+    })
     .collect()
 }

@@ -27,6 +27,10 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// Whether values of this type are secrets: password types and the authenticators of users.
 pub fn is_secret_type(type_spec: &str) -> bool {
-    let name = type_spec.rsplit(':').next().unwrap_or(type_spec).to_lowercase();
+    let name = type_spec
+        .rsplit(':')
+        .next()
+        .unwrap_or(type_spec)
+        .to_lowercase();
     name.contains("password") || name.contains("authenticator") || name.contains("credential")
 }

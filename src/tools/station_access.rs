@@ -48,7 +48,9 @@ pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
         FacadeError::Station(error @ (StationError::NotFound { .. } | StationError::Ord(_))) => {
             ToolError::new(ErrorCode::OrdNotResolvable, sentence(&error)).with("ord", ord)
         }
-        FacadeError::Station(error @ StationError::PermissionDenied { .. }) => common(error).with("ord", ord),
+        FacadeError::Station(error @ StationError::PermissionDenied { .. }) => {
+            common(error).with("ord", ord)
+        }
         FacadeError::Station(error) => common(error),
         error @ FacadeError::NoHistory { .. } => {
             ToolError::new(ErrorCode::HistoryExtMissing, sentence(&error)).with("ord", ord)
@@ -63,9 +65,9 @@ pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
 /// An error of a caller's own query.
 pub fn query_error(error: impl Into<FacadeError>, query: &str) -> ToolError {
     match error.into() {
-        FacadeError::Station(error @ (StationError::BadQuery { .. } | StationError::InvalidInput { .. })) => {
-            ToolError::invalid_params(sentence(&error)).with("query", query)
-        }
+        FacadeError::Station(
+            error @ (StationError::BadQuery { .. } | StationError::InvalidInput { .. }),
+        ) => ToolError::invalid_params(sentence(&error)).with("query", query),
         other => station_error(other, query),
     }
 }
@@ -81,7 +83,9 @@ pub fn alarm_error(error: impl Into<FacadeError>) -> ToolError {
 }
 
 fn unknown_type(type_name: &str) -> ToolError {
-    let error = FacadeError::UnknownType { type_name: type_name.to_owned() };
+    let error = FacadeError::UnknownType {
+        type_name: type_name.to_owned(),
+    };
     ToolError::new(ErrorCode::SchemaValidation, sentence(&error)).with("type", type_name)
 }
 
@@ -89,23 +93,33 @@ fn unknown_type(type_name: &str) -> ToolError {
 fn common(error: StationError) -> ToolError {
     let text = sentence(&error);
     match &error {
-        StationError::PermissionDenied { user, target, detail } => ToolError::new(ErrorCode::PermissionDenied, text)
+        StationError::PermissionDenied {
+            user,
+            target,
+            detail,
+        } => ToolError::new(ErrorCode::PermissionDenied, text)
             .with("user", user.clone())
             .with("target", target.clone())
             .with("detail", detail.clone()),
-        StationError::InterfaceMissing { station, needs, .. } => ToolError::station(error.kind(), text)
-            .with("needs", *needs)
-            .with("station", station.clone()),
+        StationError::InterfaceMissing { station, needs, .. } => {
+            ToolError::station(error.kind(), text)
+                .with("needs", *needs)
+                .with("station", station.clone())
+        }
         StationError::Unreachable { station, .. }
         | StationError::Certificate { station, .. }
         | StationError::Auth { station, .. }
         | StationError::Busy { station, .. } => {
             ToolError::station(error.kind(), text).with("station", station.clone())
         }
-        StationError::Latched { station, remaining, .. } => ToolError::station(error.kind(), text)
+        StationError::Latched {
+            station, remaining, ..
+        } => ToolError::station(error.kind(), text)
             .with("station", station.clone())
             .with("retryAfterSeconds", remaining.as_secs().max(1)),
-        StationError::BadQuery { query, .. } => ToolError::invalid_params(text).with("query", query.clone()),
+        StationError::BadQuery { query, .. } => {
+            ToolError::invalid_params(text).with("query", query.clone())
+        }
         StationError::InvalidInput { .. } => ToolError::invalid_params(text),
         _ => ToolError::station(error.kind(), text),
     }
@@ -115,7 +129,11 @@ fn common(error: StationError) -> ToolError {
 fn sentence(error: &impl std::fmt::Display) -> String {
     let text = error.to_string();
     let mut characters = text.chars();
-    let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let first: String = characters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
     let end = if text.ends_with('.') { "" } else { "." };
     format!("{first}{}{end}", characters.as_str())
 }
@@ -142,23 +160,52 @@ mod tests {
         assert_eq!(error.data["kind"], "station-auth");
         assert_eq!(error.data["retryAfterSeconds"], 12);
 
-        let unreachable = StationError::Unreachable { station, cause: "refused".into() };
+        let unreachable = StationError::Unreachable {
+            station,
+            cause: "refused".into(),
+        };
         let error = query_error(unreachable, "q");
-        assert_eq!((error.code, &error.data["kind"]), (ErrorCode::Internal, &"station-unreachable".into()));
-        assert!(error.message.starts_with("The station http://st1"), "{}", error.message);
+        assert_eq!(
+            (error.code, &error.data["kind"]),
+            (ErrorCode::Internal, &"station-unreachable".into())
+        );
+        assert!(
+            error.message.starts_with("The station http://st1"),
+            "{}",
+            error.message
+        );
     }
 
     #[test]
     fn a_missing_target_is_an_ord_a_history_or_the_alarm_service() {
-        let missing = || StationError::NotFound { target: "slot:/X".into(), detail: "unresolved".into() };
-        assert_eq!(station_error(missing(), "slot:/X").code, ErrorCode::OrdNotResolvable);
+        let missing = || StationError::NotFound {
+            target: "slot:/X".into(),
+            detail: "unresolved".into(),
+        };
+        assert_eq!(
+            station_error(missing(), "slot:/X").code,
+            ErrorCode::OrdNotResolvable
+        );
         assert_eq!(alarm_error(missing()).code, ErrorCode::AlarmServiceMissing);
-        let bad = StationError::BadQuery { query: "q".into(), detail: "type".into() };
+        let bad = StationError::BadQuery {
+            query: "q".into(),
+            detail: "type".into(),
+        };
         assert_eq!(query_error(bad, "q").code, ErrorCode::InvalidParams);
-        let unknown = FacadeError::UnknownType { type_name: "x:Y".into() };
+        let unknown = FacadeError::UnknownType {
+            type_name: "x:Y".into(),
+        };
         let error = station_error(unknown, "slot:/");
-        assert_eq!((error.code, &error.data["type"]), (ErrorCode::SchemaValidation, &"x:Y".into()));
-        let none = FacadeError::NoHistory { ord: "slot:/P".into() };
-        assert_eq!(station_error(none, "slot:/P").code, ErrorCode::HistoryExtMissing);
+        assert_eq!(
+            (error.code, &error.data["type"]),
+            (ErrorCode::SchemaValidation, &"x:Y".into())
+        );
+        let none = FacadeError::NoHistory {
+            ord: "slot:/P".into(),
+        };
+        assert_eq!(
+            station_error(none, "slot:/P").code,
+            ErrorCode::HistoryExtMissing
+        );
     }
 }

@@ -18,9 +18,16 @@ impl TimeRange {
     ///
     /// # Errors
     /// −32602 for a text that is no time, or a range that runs backwards.
-    pub fn from_arguments(arguments: &Arguments, zone: &Tz, now: DateTime<Utc>) -> Result<Self, ToolError> {
+    pub fn from_arguments(
+        arguments: &Arguments,
+        zone: &Tz,
+        now: DateTime<Utc>,
+    ) -> Result<Self, ToolError> {
         let from = instant("from", arguments.string("from")?, zone)?;
-        let to = match arguments.optional_string("to").filter(|text| !text.trim().is_empty()) {
+        let to = match arguments
+            .optional_string("to")
+            .filter(|text| !text.trim().is_empty())
+        {
             Some(text) => instant("to", text, zone)?,
             None => now,
         };
@@ -39,8 +46,9 @@ impl TimeRange {
 }
 
 fn instant(name: &str, text: &str, zone: &Tz) -> Result<DateTime<Utc>, ToolError> {
-    parse_client_time(text, *zone)
-        .map_err(|error| ToolError::invalid_params(format!("Argument '{name}': {error}.")).with("argument", name))
+    parse_client_time(text, *zone).map_err(|error| {
+        ToolError::invalid_params(format!("Argument '{name}': {error}.")).with("argument", name)
+    })
 }
 
 #[cfg(test)]
@@ -50,7 +58,9 @@ mod tests {
     use super::*;
 
     fn range(arguments: Value) -> Result<TimeRange, ToolError> {
-        let Value::Object(values) = arguments else { panic!("object") };
+        let Value::Object(values) = arguments else {
+            panic!("object")
+        };
         let now = "2026-11-30T12:00:00Z".parse().unwrap();
         TimeRange::from_arguments(&Arguments::new(values), &chrono_tz::America::New_York, now)
     }
@@ -65,7 +75,10 @@ mod tests {
     #[test]
     fn bad_times_and_backward_ranges_name_the_argument() {
         let error = range(json!({"from": "yesterday"})).unwrap_err();
-        assert_eq!((error.code.code(), &error.data["argument"]), (-32602, &json!("from")));
+        assert_eq!(
+            (error.code.code(), &error.data["argument"]),
+            (-32602, &json!("from"))
+        );
         let error = range(json!({"from": "2026-11-02", "to": "2026-11-01"})).unwrap_err();
         assert_eq!(error.code.code(), -32602);
         assert!(error.message.contains("after 'to'"));

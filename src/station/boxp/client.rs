@@ -92,9 +92,12 @@ impl BoxClient {
         } else {
             RESOLVES_PER_FRAME
         };
-        let mut frames = stream::iter(ords.chunks(size))
+        // Futures made beforehand: a closure inside the stream would not be Send for every lifetime.
+        let frames: Vec<_> = ords
+            .chunks(size)
             .map(|chunk| self.resolve_frame(scope, chunk))
-            .buffered(FRAMES_IN_FLIGHT);
+            .collect();
+        let mut frames = stream::iter(frames).buffered(FRAMES_IN_FLIGHT);
         let mut nodes = Vec::with_capacity(ords.len());
         while let Some(answers) = frames.next().await {
             nodes.extend(answers?);

@@ -46,6 +46,31 @@ impl BoxClient {
         }
     }
 
+    /// Asks for the records of many types and their ancestors together, so that [`BoxClient::ancestry`] needs no request
+    /// of its own for them; what the registry withholds is left to that.
+    ///
+    /// # Errors
+    /// Only when the station cannot be asked.
+    pub async fn learn_ancestries(
+        &self,
+        scope: &CallScope,
+        type_specs: &[String],
+    ) -> Result<(), StationError> {
+        for _ in 0..MAX_ROUNDS {
+            let missing: IndexSet<String> = type_specs
+                .iter()
+                .filter(|type_spec| self.types.ancestry(type_spec).is_none())
+                .filter_map(|type_spec| self.types.walk(type_spec).err())
+                .flatten()
+                .collect();
+            let missing: Vec<String> = missing.into_iter().collect();
+            if missing.is_empty() || self.load_types(scope, &missing).await?.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The registry's record of a type; `None` when the registry does not know it.
     pub async fn type_record(
         &self,

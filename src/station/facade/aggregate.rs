@@ -189,10 +189,16 @@ mod tests {
     #[test]
     fn three_good_values_give_the_documented_summary() {
         let values = [20.0, 22.0, 21.0].map(SampleValue::Number);
-        let samples: Vec<_> = (0..).zip(values).map(|(at, value)| sample(at, value, 0)).collect();
+        let samples: Vec<_> = (0..)
+            .zip(values)
+            .map(|(at, value)| sample(at, value, 0))
+            .collect();
         let aggregator = folded(&samples, None);
         let summary = aggregator.summary().unwrap();
-        assert_eq!((summary.min, summary.max, summary.sum, summary.average()), (20.0, 22.0, 63.0, 21.0));
+        assert_eq!(
+            (summary.min, summary.max, summary.sum, summary.average()),
+            (20.0, 22.0, 63.0, 21.0)
+        );
         assert_eq!(aggregator.count(), 3);
         assert!(aggregator.buckets().is_none());
     }
@@ -216,10 +222,18 @@ mod tests {
         let aggregator = folded(&samples, None);
         assert_eq!(
             aggregator.excluded(),
-            Excluded { null: 2, fault: 3, non_finite: 2, hidden: 1 }
+            Excluded {
+                null: 2,
+                fault: 3,
+                non_finite: 2,
+                hidden: 1
+            }
         );
         let summary = aggregator.summary().unwrap();
-        assert_eq!((summary.used, summary.min, summary.max, summary.average()), (1, 10.0, 10.0, 10.0));
+        assert_eq!(
+            (summary.used, summary.min, summary.max, summary.average()),
+            (1, 10.0, 10.0, 10.0)
+        );
         assert_eq!(aggregator.count(), 10);
     }
 
@@ -233,7 +247,13 @@ mod tests {
         ];
         let aggregator = folded(&samples, Some(60));
         let buckets: Vec<_> = aggregator.buckets().unwrap().copied().collect();
-        assert_eq!(buckets.iter().map(|b| (b.start_ms, b.count)).collect::<Vec<_>>(), [(0, 2), (60_000, 1), (180_000, 1)]);
+        assert_eq!(
+            buckets
+                .iter()
+                .map(|b| (b.start_ms, b.count))
+                .collect::<Vec<_>>(),
+            [(0, 2), (60_000, 1), (180_000, 1)]
+        );
         assert_eq!(buckets[0].summary.unwrap().average(), 0.5);
         assert!(buckets[2].summary.is_none());
     }

@@ -49,10 +49,16 @@ impl StationFacade {
     ///
     /// # Errors
     /// [`StationError::NotFound`] when the station has no alarm service; other station errors as they are.
-    pub async fn alarms(&self, scope: &CallScope, request: AlarmRequest<'_>) -> FacadeResult<AlarmPage> {
+    pub async fn alarms(
+        &self,
+        scope: &CallScope,
+        request: AlarmRequest<'_>,
+    ) -> FacadeResult<AlarmPage> {
         let zone = self.zone(scope).await?;
         match self.alarms_by_query(scope, &request, zone).await {
-            Err(error) if self.may_fall_back(&error) => self.alarms_without_bql(scope, &request, zone, error).await,
+            Err(error) if self.may_fall_back(&error) => {
+                self.alarms_without_bql(scope, &request, zone, error).await
+            }
             outcome => outcome,
         }
     }
@@ -70,13 +76,17 @@ impl StationFacade {
         let mut selection = Selection::new(request);
         let mut failure = None;
         let ended = self
-            .rows(scope, &query(request, zone), &mut |row| match decoder.decode(&row) {
-                Ok(alarm) => selection.take(alarm),
-                Err(error) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
-                }
-            })
+            .rows(
+                scope,
+                &query(request, zone),
+                &mut |row| match decoder.decode(&row) {
+                    Ok(alarm) => selection.take(alarm),
+                    Err(error) => {
+                        failure = Some(error);
+                        ControlFlow::Break(())
+                    }
+                },
+            )
             .await;
         if let Some(error) = failure {
             return Err(error);
@@ -171,7 +181,11 @@ impl Selection {
             self.page.truncated = true;
             return ControlFlow::Break(());
         }
-        if self.prefix.as_ref().is_some_and(|prefix| !prefix.matches_any(&alarm.sources)) {
+        if self
+            .prefix
+            .as_ref()
+            .is_some_and(|prefix| !prefix.matches_any(&alarm.sources))
+        {
             return ControlFlow::Continue(());
         }
         if self.skip > 0 {
@@ -220,8 +234,10 @@ struct AlarmDecoder {
 
 impl AlarmDecoder {
     fn decode(&self, row: &Row<'_>) -> FacadeResult<AlarmRecord> {
-        let text = |at: usize| row.cell(at).some();
-        let owned = |at: usize| text(at).map(str::to_owned);
+        fn text<'a>(row: &Row<'a>, at: usize) -> Option<&'a str> {
+            row.cell(at).some()
+        }
+        let owned = |at: usize| text(row, at).map(str::to_owned);
         let state = row.cell(3).text();
         let acknowledged = AckState::read(row.cell(4).text()).map(|state| state == AckState::Acked);
         let normal = source_is_normal(state);
@@ -233,12 +249,21 @@ impl AlarmDecoder {
         Ok(AlarmRecord {
             uuid: owned(1),
             timestamp: self.time(row, 0)?,
-            sources: row.cell(2).ord_list().iter().map(|source| absolute(source)).collect(),
+            sources: row
+                .cell(2)
+                .ord_list()
+                .iter()
+                .map(|source| absolute(source))
+                .collect(),
             source_name: owned(13),
-            priority: text(7).and_then(|number| number.parse().ok()),
+            priority: text(row, 7).and_then(|number| number.parse().ok()),
             alarm_class: owned(6),
-            ack_state: text(4).map(|word| AckState::read(word).map_or(word, AckState::tag).to_owned()),
-            transition: text(11).map(|word| transition_tag(word).to_owned()),
+            ack_state: text(row, 4).map(|word| {
+                AckState::read(word)
+                    .map_or(word, |state| state.tag())
+                    .to_owned()
+            }),
+            transition: text(row, 11).map(|word| transition_tag(word).to_owned()),
             is_open,
             is_acknowledged: acknowledged,
             is_normal: normal,
@@ -307,7 +332,10 @@ fn transition_tag(word: &str) -> &str {
 }
 
 fn letters(word: &str) -> String {
-    word.to_lowercase().chars().filter(|character| character.is_alphabetic()).collect()
+    word.to_lowercase()
+        .chars()
+        .filter(|character| character.is_alphabetic())
+        .collect()
 }
 
 #[cfg(test)]
@@ -317,26 +345,62 @@ mod tests {
 
     fn decode(cells: &[&str], open: bool) -> AlarmRecord {
         let cells: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
-        let decoder = AlarmDecoder { zone: chrono_tz::America::New_York, open };
+        let decoder = AlarmDecoder {
+            zone: chrono_tz::America::New_York,
+            open,
+        };
         let format = CellFormat::machine(chrono_tz::America::New_York);
-        let row = Row { cells: &cells, format: &format };
+        let row = Row {
+            cells: &cells,
+            format: &format,
+        };
         decoder.decode(&row).unwrap()
     }
 
     const CELLS: [&str; 17] = [
-        "2026-11-01T05:30:00.000Z", "5f2e", "local:|station:|slot:/A/P\nstation:|slot:/B", "Off Normal", "Unacked", "true",
-        "hvac", "100", "null", "1970-01-01T00:00:00.000Z", "", "offnormal", "", "AHU-1", "too hot", "88.5", "70.0",
+        "2026-11-01T05:30:00.000Z",
+        "5f2e",
+        "local:|station:|slot:/A/P\nstation:|slot:/B",
+        "Off Normal",
+        "Unacked",
+        "true",
+        "hvac",
+        "100",
+        "null",
+        "1970-01-01T00:00:00.000Z",
+        "",
+        "offnormal",
+        "",
+        "AHU-1",
+        "too hot",
+        "88.5",
+        "70.0",
     ];
 
     #[test]
     fn every_field_of_a_record_is_read() {
         let alarm = decode(&CELLS, false);
-        assert_eq!(alarm.timestamp.unwrap().to_rfc3339(), "2026-11-01T01:30:00-04:00");
+        assert_eq!(
+            alarm.timestamp.unwrap().to_rfc3339(),
+            "2026-11-01T01:30:00-04:00"
+        );
         assert_eq!(alarm.sources, ["station:|slot:/A/P", "station:|slot:/B"]);
-        assert_eq!((alarm.ack_state.as_deref(), alarm.transition.as_deref()), (Some("unacked"), Some("offnormal")));
-        assert_eq!((alarm.is_acknowledged, alarm.is_normal, alarm.is_open), (Some(false), Some(false), Some(true)));
-        assert_eq!((alarm.priority, alarm.alarm_value.as_deref()), (Some(100), Some("88.5")));
-        assert_eq!((alarm.ack_time, alarm.normal_time, alarm.user), (None, None, None));
+        assert_eq!(
+            (alarm.ack_state.as_deref(), alarm.transition.as_deref()),
+            (Some("unacked"), Some("offnormal"))
+        );
+        assert_eq!(
+            (alarm.is_acknowledged, alarm.is_normal, alarm.is_open),
+            (Some(false), Some(false), Some(true))
+        );
+        assert_eq!(
+            (alarm.priority, alarm.alarm_value.as_deref()),
+            (Some(100), Some("88.5"))
+        );
+        assert_eq!(
+            (alarm.ack_time, alarm.normal_time, alarm.user),
+            (None, None, None)
+        );
     }
 
     #[test]
@@ -345,7 +409,10 @@ mod tests {
         cells[3] = "Störung";
         cells[4] = "Quittiert";
         let alarm = decode(&cells, false);
-        assert_eq!((alarm.is_acknowledged, alarm.is_normal, alarm.is_open), (None, None, None));
+        assert_eq!(
+            (alarm.is_acknowledged, alarm.is_normal, alarm.is_open),
+            (None, None, None)
+        );
         assert_eq!(alarm.ack_state.as_deref(), Some("Quittiert"));
         assert_eq!(decode(&cells, true).is_open, Some(true));
     }
@@ -368,30 +435,57 @@ mod tests {
             ("slot:/", "station:|slot:/X", true),
         ] {
             let sources = ["station:|slot:/Other".to_owned(), source.to_owned()];
-            assert_eq!(SourcePrefix::new(prefix).matches(canonical(source)), matches, "{prefix} {source}");
-            assert_eq!(SourcePrefix::new(prefix).matches_any(&sources[1..]), matches);
+            assert_eq!(
+                SourcePrefix::new(prefix).matches(canonical(source)),
+                matches,
+                "{prefix} {source}"
+            );
+            assert_eq!(
+                SourcePrefix::new(prefix).matches_any(&sources[1..]),
+                matches
+            );
         }
     }
 
     #[test]
     fn pages_skip_stop_and_tell_that_there_is_more() {
         let request = AlarmRequest {
-            between: None, source_prefix: Some("slot:/A"), order: AlarmOrder::Newest, offset: 1, limit: 2,
+            between: None,
+            source_prefix: Some("slot:/A"),
+            order: AlarmOrder::Newest,
+            offset: 1,
+            limit: 2,
         };
         let mut selection = Selection::new(&request);
         let mut visited = 0;
         for number in 0..9 {
-            let source = if number % 2 == 0 { "station:|slot:/A/P" } else { "station:|slot:/B" };
-            let alarm = AlarmRecord { uuid: Some(number.to_string()), sources: vec![source.into()], ..AlarmRecord::default() };
+            let source = if number % 2 == 0 {
+                "station:|slot:/A/P"
+            } else {
+                "station:|slot:/B"
+            };
+            let alarm = AlarmRecord {
+                uuid: Some(number.to_string()),
+                sources: vec![source.into()],
+                ..AlarmRecord::default()
+            };
             visited += 1;
             if selection.take(alarm).is_break() {
                 break;
             }
         }
-        let ids: Vec<_> = selection.page.alarms.iter().filter_map(|alarm| alarm.uuid.as_deref()).collect();
+        let ids: Vec<_> = selection
+            .page
+            .alarms
+            .iter()
+            .filter_map(|alarm| alarm.uuid.as_deref())
+            .collect();
         assert_eq!(ids, ["2", "4"]);
         assert!(selection.page.truncated);
-        assert_eq!(visited, 7, "the first match beyond the limit ends the search");
+        assert_eq!(
+            visited, 7,
+            "the first match beyond the limit ends the search"
+        );
     }
 
     #[test]
@@ -399,10 +493,16 @@ mod tests {
         let at = |text| DateTime::parse_from_rfc3339(text).unwrap();
         let request = AlarmRequest {
             between: Some((at("2026-11-01T05:30:00Z"), at("2026-11-01T06:30:00Z"))),
-            source_prefix: None, order: AlarmOrder::Newest, offset: 0, limit: 10,
+            source_prefix: None,
+            order: AlarmOrder::Newest,
+            offset: 0,
+            limit: 10,
         };
         let text = query(&request, chrono_tz::America::New_York);
-        assert!(text.starts_with("alarm:|bql:select top 11 timestamp, uuid, source,"), "{text}");
+        assert!(
+            text.starts_with("alarm:|bql:select top 11 timestamp, uuid, source,"),
+            "{text}"
+        );
         assert!(text.ends_with(
             "where timestamp >= baja:AbsTime '2026-11-01T01:30:00.000-04:00' and timestamp <= baja:AbsTime \
              '2026-11-01T01:30:00.000-05:00' order by timestamp desc"

@@ -21,7 +21,13 @@ pub fn bound_query(text: &str, rows: usize) -> Result<TableQuery, StationError> 
     let text: String = text
         .trim()
         .chars()
-        .map(|character| if character.is_whitespace() { ' ' } else { character })
+        .map(|character| {
+            if character.is_whitespace() {
+                ' '
+            } else {
+                character
+            }
+        })
         .collect();
     let refuse = |detail: &str| StationError::InvalidInput {
         what: "the query",
@@ -31,14 +37,24 @@ pub fn bound_query(text: &str, rows: usize) -> Result<TableQuery, StationError> 
     let ord = query.ord();
     let (base, select) = ord.split_once("|bql:").unwrap_or_default();
     let mut words = select.split_whitespace().peekable();
-    if !words.next().is_some_and(|word| word.eq_ignore_ascii_case("select")) {
-        return Err(refuse("the bql: part does not begin with 'select'; only select queries are allowed"));
+    if !words
+        .next()
+        .is_some_and(|word| word.eq_ignore_ascii_case("select"))
+    {
+        return Err(refuse(
+            "the bql: part does not begin with 'select'; only select queries are allowed",
+        ));
     }
-    if words.next_if(|word| word.eq_ignore_ascii_case("top")).is_some() {
+    if words
+        .next_if(|word| word.eq_ignore_ascii_case("top"))
+        .is_some()
+    {
         words.next();
     }
     words.next_if(|word| word.eq_ignore_ascii_case("distinct") || word.eq_ignore_ascii_case("all"));
-    let everything = words.next().is_none_or(|word| word == "*" || word.eq_ignore_ascii_case("from"));
+    let everything = words
+        .next()
+        .is_none_or(|word| word == "*" || word.eq_ignore_ascii_case("from"));
     if everything && matches!(base, "station:|slot:/" | "station:|slot:") {
         return Err(refuse(
             "'select *' over the whole station is too costly; name the columns, or give a base below the root such as \
@@ -57,14 +73,35 @@ mod tests {
     #[test]
     fn a_missing_top_is_inserted_and_a_larger_one_lowered() {
         for (given, sent) in [
-            ("station:|slot:/A|bql:select name from baja:Folder", "station:|slot:/A|bql:select top 11 name from baja:Folder"),
-            ("slot:/A|bql:select distinct name", "station:|slot:/A|bql:select top 11 distinct name"),
-            ("station:|slot:/A|bql:select top 500 name", "station:|slot:/A|bql:select top 11 name"),
-            ("station:|slot:/A|bql:select top 3 name", "station:|slot:/A|bql:select top 3 name"),
-            ("bql:select name from baja:Folder", "station:|slot:/|bql:select top 11 name from baja:Folder"),
+            (
+                "station:|slot:/A|bql:select name from baja:Folder",
+                "station:|slot:/A|bql:select top 11 name from baja:Folder",
+            ),
+            (
+                "slot:/A|bql:select distinct name",
+                "station:|slot:/A|bql:select top 11 distinct name",
+            ),
+            (
+                "station:|slot:/A|bql:select top 500 name",
+                "station:|slot:/A|bql:select top 11 name",
+            ),
+            (
+                "station:|slot:/A|bql:select top 3 name",
+                "station:|slot:/A|bql:select top 3 name",
+            ),
+            (
+                "bql:select name from baja:Folder",
+                "station:|slot:/|bql:select top 11 name from baja:Folder",
+            ),
             ("alarm:|bql:select *", "alarm:|bql:select top 11 *"),
-            ("station:|slot:/|neql:n:point|bql:select name", "station:|slot:/|neql:n:point|bql:select top 11 name"),
-            ("history:/S/H?period=today|bql:select timestamp", "history:/S/H?period=today|bql:select top 11 timestamp"),
+            (
+                "station:|slot:/|neql:n:point|bql:select name",
+                "station:|slot:/|neql:n:point|bql:select top 11 name",
+            ),
+            (
+                "history:/S/H?period=today|bql:select timestamp",
+                "history:/S/H?period=today|bql:select top 11 timestamp",
+            ),
         ] {
             assert_eq!(bound_query(given, 11).unwrap().ord(), sent, "{given}");
         }
@@ -74,11 +111,23 @@ mod tests {
     fn what_must_not_reach_the_station_is_refused_with_a_reason() {
         for (given, reason) in [
             ("station:|slot:/", "bql: part"),
-            ("station:|slot:/|bql:select name|view:file:ITableToCsv", "'|' after bql:"),
+            (
+                "station:|slot:/|bql:select name|view:file:ITableToCsv",
+                "'|' after bql:",
+            ),
             ("station:|sql:drop|bql:select name", "not allowed"),
-            ("history:/S/H|bql:history:HistoryRollup.rollup(x)", "begin with 'select'"),
-            ("station:|slot:/|bql:select * from baja:Component", "too costly"),
-            ("slot:/|bql:select top 5 all * from baja:Component", "too costly"),
+            (
+                "history:/S/H|bql:history:HistoryRollup.rollup(x)",
+                "begin with 'select'",
+            ),
+            (
+                "station:|slot:/|bql:select * from baja:Component",
+                "too costly",
+            ),
+            (
+                "slot:/|bql:select top 5 all * from baja:Component",
+                "too costly",
+            ),
             ("slot:/|bql:select from baja:Component", "too costly"),
             ("slot:/|bql:select a\u{0}", "control character"),
         ] {

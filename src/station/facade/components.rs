@@ -6,7 +6,8 @@ use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::history::prefer;
 use super::view::{
-    ChildNode, ChildTree, ComponentFacts, Overview, PresentOrd, Probe, ProbedComponent, SlotFacts, TopSlot,
+    ChildNode, ChildTree, ComponentFacts, Overview, PresentOrd, Probe, ProbedComponent, SlotFacts,
+    TopSlot,
 };
 use crate::station::boxp::Node;
 use crate::station::boxp::node::SlotKind;
@@ -19,15 +20,30 @@ use crate::station::ord::{Ord, SlotPath};
 
 impl StationFacade {
     /// Child components down to `depth` levels, at most 5000.
-    pub async fn list_children(&self, scope: &CallScope, ord: &Ord, depth: usize) -> FacadeResult<ChildTree> {
+    pub async fn list_children(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        depth: usize,
+    ) -> FacadeResult<ChildTree> {
         let levels = u32::try_from(depth.max(1)).unwrap_or(u32::MAX);
-        match self.over_box(async { Ok(self.boxp().components(scope, ord, levels, MAX_COMPONENTS).await?) }).await {
+        match self
+            .over_box(async {
+                Ok(self
+                    .boxp()
+                    .components(scope, ord, levels, MAX_COMPONENTS)
+                    .await?)
+            })
+            .await
+        {
             Ok(tree) => self.children_of(scope, ord, tree, levels).await,
             Err(error) => {
                 if !self.may_fall_back(&error) {
                     return Err(error);
                 }
-                self.children_by_obix(scope, ord, levels).await.map_err(|second| prefer(error, second))
+                self.children_by_obix(scope, ord, levels)
+                    .await
+                    .map_err(|second| prefer(error, second))
             }
         }
     }
@@ -59,7 +75,10 @@ impl StationFacade {
             })
             .collect();
         let mut root = ChildNode {
-            name: ord.name().map(|name| name.as_str().to_owned()).unwrap_or_default(),
+            name: ord
+                .name()
+                .map(|name| name.as_str().to_owned())
+                .unwrap_or_default(),
             ord: format!("station:|{}", tree.root_path),
             display_name: own_display_name(&tree.root, ord),
             type_spec: tree.root.type_name().to_owned(),
@@ -68,7 +87,9 @@ impl StationFacade {
         };
         // Parents stand before their children, so building from the end moves each finished node once.
         for index in (0..nodes.len()).rev() {
-            let Some(node) = nodes.get_mut(index).and_then(Option::take) else { continue };
+            let Some(node) = nodes.get_mut(index).and_then(Option::take) else {
+                continue;
+            };
             let parent = match tree.entries.get(index).and_then(|entry| entry.parent) {
                 Some(parent) => nodes.get_mut(parent).and_then(Option::as_mut),
                 None => Some(&mut root),
@@ -86,12 +107,21 @@ impl StationFacade {
 
     /// Loads one object over BOX.
     pub(super) async fn resolve(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<Node> {
-        self.over_box(async { Ok(self.boxp().resolve(scope, ord).await?) }).await
+        self.over_box(async { Ok(self.boxp().resolve(scope, ord).await?) })
+            .await
     }
 
     /// Those of some types that are control points.
-    async fn point_types(&self, scope: &CallScope, types: BTreeSet<&str>) -> FacadeResult<BTreeSet<String>> {
-        let names: Vec<String> = types.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    async fn point_types(
+        &self,
+        scope: &CallScope,
+        types: BTreeSet<&str>,
+    ) -> FacadeResult<BTreeSet<String>> {
+        let names: Vec<String> = types
+            .into_iter()
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
         self.boxp().learn_ancestries(scope, &names).await?;
         let mut points = BTreeSet::new();
         for name in names {
@@ -118,11 +148,17 @@ impl StationFacade {
                 if !self.may_fall_back(&error) {
                     return Err(error);
                 }
-                return self.inspect_by_obix(scope, &path).await.map_err(|second| prefer(error, second));
+                return self
+                    .inspect_by_obix(scope, &path)
+                    .await
+                    .map_err(|second| prefer(error, second));
             }
         };
         Ok(ComponentFacts {
-            name: path.name().map(|name| name.as_str().to_owned()).unwrap_or_default(),
+            name: path
+                .name()
+                .map(|name| name.as_str().to_owned())
+                .unwrap_or_default(),
             display_name: own_display_name(&node, &Ord::slot(path.clone())),
             type_spec: node.type_name().to_owned(),
             child_count: node.components().count(),
@@ -138,7 +174,10 @@ impl StationFacade {
                 if !self.may_fall_back(&error) {
                     return Err(error);
                 }
-                return self.slots_by_obix(scope, ord).await.map_err(|second| prefer(error, second));
+                return self
+                    .slots_by_obix(scope, ord)
+                    .await
+                    .map_err(|second| prefer(error, second));
             }
         };
         if node.handle.is_none() && node.children.is_empty() && node.value.is_some() {
@@ -178,11 +217,16 @@ impl StationFacade {
         for answer in self.boxp().resolve_many(scope, &ords).await? {
             let top = match answer {
                 Ok(top) => top,
-                Err(StationError::PermissionDenied { .. } | StationError::NotFound { .. }) => continue,
+                Err(StationError::PermissionDenied { .. } | StationError::NotFound { .. }) => {
+                    continue;
+                }
                 Err(error) => return Err(error.into()),
             };
             for child in top.components() {
-                match type_counts.iter_mut().find(|(name, _)| name == child.type_name()) {
+                match type_counts
+                    .iter_mut()
+                    .find(|(name, _)| name == child.type_name())
+                {
                     Some((_, count)) => *count += 1,
                     None => type_counts.push((child.type_name().to_owned(), 1)),
                 }
@@ -219,15 +263,23 @@ impl StationFacade {
         let node = match self.resolve(scope, &ord).await {
             Ok(node) => node,
             Err(error @ FacadeError::Station(StationError::NotFound { .. })) => {
-                return Ok(Probe::Absent { reason: error.to_string(), denied: false });
+                return Ok(Probe::Absent {
+                    reason: error.to_string(),
+                    denied: false,
+                });
             }
             Err(error @ FacadeError::Station(StationError::PermissionDenied { .. })) => {
-                return Ok(Probe::Absent { reason: error.to_string(), denied: true });
+                return Ok(Probe::Absent {
+                    reason: error.to_string(),
+                    denied: true,
+                });
             }
             Err(error) => return Err(error),
         };
         let component = match (&ord, &node.handle) {
-            (Ord::Slot(_) | Ord::Handle(_), Some(_)) => Some(self.probe_component(scope, &ord, &node).await?),
+            (Ord::Slot(_) | Ord::Handle(_), Some(_)) => {
+                Some(self.probe_component(scope, &ord, &node).await?)
+            }
             _ => None,
         };
         Ok(Probe::Present(PresentOrd {
@@ -236,7 +288,12 @@ impl StationFacade {
         }))
     }
 
-    async fn probe_component(&self, scope: &CallScope, ord: &Ord, node: &Node) -> FacadeResult<ProbedComponent> {
+    async fn probe_component(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        node: &Node,
+    ) -> FacadeResult<ProbedComponent> {
         let path = self.slot_path(scope, ord).await?;
         let types: Vec<String> = std::iter::once(node)
             .chain(node.components())
@@ -252,14 +309,18 @@ impl StationFacade {
             parent_ord: path.parent().map(|parent| Ord::slot(parent).absolute()),
             slot_count: self.boxp().merged_slots(scope, node).await?.slots.len(),
             is_control_point: own.as_ref().is_some_and(|ancestry| ancestry.is_point()),
-            is_writable: own.as_ref().is_some_and(|ancestry| WRITABLE.iter().any(|name| ancestry.is(name))),
-            is_alarm_source: own
+            is_writable: own
                 .as_ref()
-                .is_some_and(|ancestry| ancestry.is_alarm_extension() || ancestry.is("alarm:IAlarmSource")),
+                .is_some_and(|ancestry| WRITABLE.iter().any(|name| ancestry.is(name))),
+            is_alarm_source: own.as_ref().is_some_and(|ancestry| {
+                ancestry.is_alarm_extension() || ancestry.is("alarm:IAlarmSource")
+            }),
             history_extensions: Vec::new(),
         };
         for child in node.components() {
-            let Ok(ancestry) = self.boxp().ancestry(scope, child.type_name()).await else { continue };
+            let Ok(ancestry) = self.boxp().ancestry(scope, child.type_name()).await else {
+                continue;
+            };
             if ancestry.is_history_extension() {
                 facts.history_extensions.push(child.slot_name().to_owned());
             }
@@ -273,7 +334,10 @@ impl StationFacade {
         if let Some(path) = ord.slot_path() {
             return Ok(path.clone());
         }
-        let not_found = |detail: String| StationError::NotFound { target: ord.absolute(), detail };
+        let not_found = |detail: String| StationError::NotFound {
+            target: ord.absolute(),
+            detail,
+        };
         let Ord::Handle(handle) = ord else {
             return Err(not_found("it names no component".to_owned()).into());
         };
@@ -322,7 +386,11 @@ fn slot_facts(slot: &Node, point_facets: Option<&str>) -> SlotFacts {
     let name = slot.slot_name();
     let shared = name == "out"
         || name == "fallback"
-        || name.strip_prefix("in").is_some_and(|level| level.parse::<u8>().is_ok_and(|level| (1..=16).contains(&level)));
+        || name.strip_prefix("in").is_some_and(|level| {
+            level
+                .parse::<u8>()
+                .is_ok_and(|level| (1..=16).contains(&level))
+        });
     let facets: Facets = slot
         .facets
         .as_deref()
@@ -335,7 +403,10 @@ fn slot_facts(slot: &Node, point_facets: Option<&str>) -> SlotFacts {
         name: name.to_owned(),
         type_spec: slot.type_spec.clone(),
         value: slot.display.clone().or_else(|| slot.value.clone()),
-        units: facets.unit().map(|unit| unit.symbol().to_owned()).filter(|symbol| !symbol.is_empty()),
+        units: facets
+            .unit()
+            .map(|unit| unit.symbol().to_owned())
+            .filter(|symbol| !symbol.is_empty()),
         precision: facets.precision().map(|precision| precision.to_string()),
     }
 }

@@ -9,16 +9,22 @@ pub enum FacadeError {
     #[error(transparent)]
     Station(#[from] StationError),
     /// The object is there, but it is no control point.
-    #[error("{ord} is no control point but {type_spec}; choose a point, for example one that listChildren marks with isPoint")]
+    #[error(
+        "{ord} is no control point but {type_spec}; choose a point, for example one that listChildren marks with isPoint"
+    )]
     NotAPoint { ord: String, type_spec: String },
     /// The object is there, but it has no slots to list.
     #[error("{ord} is a simple value of type {type_spec} without slots; read its parent instead")]
     NoSlots { ord: String, type_spec: String },
     /// Neither the object nor a direct child of it records a history.
-    #[error("{ord} has no history extension; add one to the point, or choose a point that has one (probeOrd tells)")]
+    #[error(
+        "{ord} has no history extension; add one to the point, or choose a point that has one (probeOrd tells)"
+    )]
     NoHistory { ord: String },
     /// A type name that the station's registry does not hold.
-    #[error("the station has no type {type_name}; write module:Type, for example control:NumericWritable")]
+    #[error(
+        "the station has no type {type_name}; write module:Type, for example control:NumericWritable"
+    )]
     UnknownType { type_name: String },
 }
 

@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use chrono::{DateTime, FixedOffset, Utc};
 use chrono_tz::Tz;
 
+use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::rows::{Row, RowsEnd};
-use super::sample::{HistorySample, SampleKind, SampleValue, kind_of_cell, parse_trend_flags, parse_value};
-use super::StationFacade;
+use super::sample::{
+    HistorySample, SampleKind, SampleValue, kind_of_cell, parse_trend_flags, parse_value,
+};
 use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
@@ -82,14 +84,26 @@ impl HistoryColumns {
     /// The next smaller set to try when a query is refused.
     fn reduced(self) -> Option<Self> {
         match self {
-            Self { millis: true, .. } => Some(Self { millis: false, ..self }),
-            Self { trend_flags: true, .. } => Some(Self { trend_flags: false, ..self }),
+            Self { millis: true, .. } => Some(Self {
+                millis: false,
+                ..self
+            }),
+            Self {
+                trend_flags: true, ..
+            } => Some(Self {
+                trend_flags: false,
+                ..self
+            }),
             _ => None,
         }
     }
 
     fn select(self) -> String {
-        let millis = if self.millis { ", timestamp.millis" } else { "" };
+        let millis = if self.millis {
+            ", timestamp.millis"
+        } else {
+            ""
+        };
         let flags = if self.trend_flags { ", trendFlags" } else { "" };
         format!("timestamp{millis}, value, status{flags}")
     }
@@ -112,9 +126,10 @@ impl StationFacade {
         let mut reading = Reading::new(zone, &request, source);
         match self.read_pages(scope, &mut reading, take).await {
             Ok(()) => Ok(reading.read),
-            Err(error) if self.may_fall_back(&error) && reading.read.rows == 0 => {
-                self.read_history_by_obix(scope, reading, take).await.map_err(|second| prefer(error, second))
-            }
+            Err(error) if self.may_fall_back(&error) && reading.read.rows == 0 => self
+                .read_history_by_obix(scope, reading, take)
+                .await
+                .map_err(|second| prefer(error, second)),
             Err(error) => Err(error),
         }
     }
@@ -130,8 +145,10 @@ impl StationFacade {
             let page = reading.begin_page();
             let query = reading.query(columns, page)?;
             let mut failure = None;
-            let ended = self
-                .query_rows(scope, &query, &mut |row| match reading.take_row(&row, columns, take) {
+            let ended =
+                self.query_rows(scope, &query, &mut |row| match reading
+                    .take_row(&row, columns, take)
+                {
                     Ok(flow) => flow,
                     Err(error) => {
                         failure = Some(error);
@@ -153,7 +170,9 @@ impl StationFacade {
                     reading.stop_for_time();
                     return Ok(());
                 }
-                Err(FacadeError::Station(StationError::BadQuery { .. })) if columns.reduced().is_some() => {
+                Err(FacadeError::Station(StationError::BadQuery { .. }))
+                    if columns.reduced().is_some() =>
+                {
                     if let Some(smaller) = columns.reduced() {
                         self.set_history_columns(smaller);
                     }
@@ -167,7 +186,11 @@ impl StationFacade {
         }
     }
 
-    async fn history_id_by_box(&self, scope: &CallScope, path: &SlotPath) -> FacadeResult<Option<String>> {
+    async fn history_id_by_box(
+        &self,
+        scope: &CallScope,
+        path: &SlotPath,
+    ) -> FacadeResult<Option<String>> {
         let node = self.resolve(scope, &Ord::slot(path.clone())).await?;
         let mut candidates = vec![(path.clone(), node.type_name().to_owned())];
         for child in node.components() {
@@ -181,25 +204,36 @@ impl StationFacade {
                 Err(StationError::NotFound { .. } | StationError::PermissionDenied { .. }) => false,
                 Err(error) => return Err(error.into()),
             };
-            let Some(config) = SlotName::new("historyConfig").ok().filter(|_| is_extension) else { continue };
-            let config = self.resolve(scope, &Ord::slot(extension.child(config))).await?;
-            let id = config.child("id").and_then(|slot| slot.value.clone().or_else(|| slot.display.clone()));
+            let Some(config) = SlotName::new("historyConfig").ok().filter(|_| is_extension) else {
+                continue;
+            };
+            let config = self
+                .resolve(scope, &Ord::slot(extension.child(config)))
+                .await?;
+            let id = config
+                .child("id")
+                .and_then(|slot| slot.value.clone().or_else(|| slot.display.clone()));
             return Ok(id.filter(|id| !id.is_empty()));
         }
         Ok(None)
     }
 
     /// The history of a point or history extension, remembered for ten minutes.
-    pub(super) async fn history_source(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<HistorySource> {
+    pub(super) async fn history_source(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+    ) -> FacadeResult<HistorySource> {
         let path = self.slot_path(scope, ord).await?;
         let key = path.to_string();
         if let Some(known) = self.cached_extension(&key) {
             return Ok(known);
         }
         let id = match self.history_id_by_query(scope, &path).await {
-            Err(error) if self.may_fall_back(&error) || is_bad_query(&error) => {
-                self.history_id_by_box(scope, &path).await.map_err(|second| prefer(error, second))?
-            }
+            Err(error) if self.may_fall_back(&error) || is_bad_query(&error) => self
+                .history_id_by_box(scope, &path)
+                .await
+                .map_err(|second| prefer(error, second))?,
             other => other?,
         };
         let id = id.ok_or_else(|| FacadeError::NoHistory {
@@ -210,7 +244,11 @@ impl StationFacade {
         Ok(source)
     }
 
-    async fn history_id_by_query(&self, scope: &CallScope, path: &SlotPath) -> FacadeResult<Option<String>> {
+    async fn history_id_by_query(
+        &self,
+        scope: &CallScope,
+        path: &SlotPath,
+    ) -> FacadeResult<Option<String>> {
         let query = format!("station:|{path}|bql:select slotPath, id from history:HistoryConfig");
         let mut found = None;
         self.rows(scope, &query, &mut |row| {
@@ -221,7 +259,9 @@ impl StationFacade {
                 .ok()
                 .and_then(|ord| ord.parent())
                 .and_then(|ord| ord.slot_path().cloned());
-            let belongs = extension.is_some_and(|extension| extension == *path || extension.parent().as_ref() == Some(path));
+            let belongs = extension.is_some_and(|extension| {
+                extension == *path || extension.parent().as_ref() == Some(path)
+            });
             match row.cell(1).some() {
                 Some(id) if belongs => {
                     found = Some(id.to_owned());
@@ -236,7 +276,11 @@ impl StationFacade {
 
     /// Record type and unit of a history; unknown when the station does not list histories to this user.
     async fn describe_history(&self, scope: &CallScope, id: String) -> HistorySource {
-        let mut source = HistorySource { id, kind: None, facets: Facets::default() };
+        let mut source = HistorySource {
+            id,
+            kind: None,
+            facets: Facets::default(),
+        };
         let Ok(quoted) = literal(&source.id) else {
             return source;
         };
@@ -370,7 +414,11 @@ impl Reading {
         if self.last == Some(instant) {
             self.at_last += 1;
         } else {
-            self.at_last = if instant == self.cursor { self.seen + 1 } else { 1 };
+            self.at_last = if instant == self.cursor {
+                self.seen + 1
+            } else {
+                1
+            };
             self.last = Some(instant);
         }
         take(sample);
@@ -379,7 +427,11 @@ impl Reading {
 
     fn end_page(&mut self, beyond: DateTime<FixedOffset>) {
         self.beyond = Some(beyond);
-        self.seen = if self.last == Some(beyond) { self.at_last } else { 0 };
+        self.seen = if self.last == Some(beyond) {
+            self.at_last
+        } else {
+            0
+        };
         self.cursor = beyond;
         self.read.next_from = Some(beyond);
         self.read.next_from_repeats = self.seen;
@@ -398,7 +450,11 @@ impl Reading {
         self.read.truncated_by_timeout = true;
         if self.beyond.is_none() {
             self.read.next_from = self.last.or(Some(self.cursor));
-            self.read.next_from_repeats = if self.last.is_some() { self.at_last } else { self.seen };
+            self.read.next_from_repeats = if self.last.is_some() {
+                self.at_last
+            } else {
+                self.seen
+            };
         }
     }
 
@@ -418,10 +474,18 @@ impl Reading {
     }
 
     /// Machine times are exact; display times have no offset, so there the milliseconds come first.
-    fn timestamp(&self, row: &Row<'_>, millis: Option<Cell<'_>>) -> FacadeResult<DateTime<FixedOffset>> {
+    fn timestamp(
+        &self,
+        row: &Row<'_>,
+        millis: Option<Cell<'_>>,
+    ) -> FacadeResult<DateTime<FixedOffset>> {
         let by_millis = || millis.and_then(|cell| cell.millis().ok().flatten());
         let instant = if row.format.machine {
-            row.cell(0).time(row.format).ok().flatten().or_else(by_millis)
+            row.cell(0)
+                .time(row.format)
+                .ok()
+                .flatten()
+                .or_else(by_millis)
         } else {
             by_millis()
         };
@@ -442,7 +506,10 @@ impl Reading {
             if self.read.kind.is_none() {
                 self.read.kind = kind_of_cell(cell.text());
             }
-            return self.read.kind.map_or(SampleValue::Missing, |kind| parse_value(kind, cell.0));
+            return self
+                .read
+                .kind
+                .map_or(SampleValue::Missing, |kind| parse_value(kind, cell.0));
         }
         self.displayed_value(row, cell)
     }
@@ -460,9 +527,15 @@ impl Reading {
             return SampleValue::Missing;
         };
         match self.read.kind {
-            Some(SampleKind::Numeric) => shown.number.map_or(SampleValue::Text(text), SampleValue::Number),
-            Some(SampleKind::Boolean) if self.facets.true_text() == Some(text.as_str()) => SampleValue::Boolean(true),
-            Some(SampleKind::Boolean) if self.facets.false_text() == Some(text.as_str()) => SampleValue::Boolean(false),
+            Some(SampleKind::Numeric) => shown
+                .number
+                .map_or(SampleValue::Text(text), SampleValue::Number),
+            Some(SampleKind::Boolean) if self.facets.true_text() == Some(text.as_str()) => {
+                SampleValue::Boolean(true)
+            }
+            Some(SampleKind::Boolean) if self.facets.false_text() == Some(text.as_str()) => {
+                SampleValue::Boolean(false)
+            }
             Some(SampleKind::Enum) => SampleValue::Enum {
                 ordinal: self.facets.range().and_then(|range| range.ordinal(&text)),
                 tag: text,

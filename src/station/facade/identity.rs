@@ -132,10 +132,14 @@ impl StationFacade {
 
     async fn zone_by_histories(&self, scope: &CallScope) -> FacadeResult<Option<Tz>> {
         let mut zone = None;
-        self.rows(scope, "history:|bql:select top 1 id, timeZone", &mut |row| {
-            zone = zone_in(row.cell(1).text());
-            ControlFlow::Break(())
-        })
+        self.rows(
+            scope,
+            "history:|bql:select top 1 id, timeZone",
+            &mut |row| {
+                zone = zone_in(row.cell(1).text());
+                ControlFlow::Break(())
+            },
+        )
         .await?;
         Ok(zone)
     }
@@ -157,10 +161,14 @@ impl StationFacade {
         }
         let mut name = None;
         let asked = self
-            .rows(scope, "station:|slot:/|bql:select stationName from baja:Station", &mut |row| {
-                name = row.cell(0).some().map(str::to_owned);
-                ControlFlow::Break(())
-            })
+            .rows(
+                scope,
+                "station:|slot:/|bql:select stationName from baja:Station",
+                &mut |row| {
+                    name = row.cell(0).some().map(str::to_owned);
+                    ControlFlow::Break(())
+                },
+            )
             .await;
         match (asked, name) {
             (_, Some(name)) => Ok(name),
@@ -203,18 +211,23 @@ impl StationFacade {
     }
 
     async fn service_state(&self, scope: &CallScope, query: &str) -> ServiceState {
-        match self.rows(scope, query, &mut |_| ControlFlow::Break(())).await {
+        match self
+            .rows(scope, query, &mut |_| ControlFlow::Break(()))
+            .await
+        {
             Ok(_) => ServiceState::Available,
-            Err(FacadeError::Station(StationError::BadQuery { .. } | StationError::NotFound { .. })) => {
-                ServiceState::Unavailable
-            }
+            Err(FacadeError::Station(
+                StationError::BadQuery { .. } | StationError::NotFound { .. },
+            )) => ServiceState::Unavailable,
             Err(error) => ServiceState::Failed(error.to_string()),
         }
     }
 
     async fn bql_state(&self, scope: &CallScope) -> InterfaceState {
         let query = "station:|slot:/|bql:select stationName from baja:Station";
-        let outcome = self.rows(scope, query, &mut |_| ControlFlow::Break(())).await;
+        let outcome = self
+            .rows(scope, query, &mut |_| ControlFlow::Break(()))
+            .await;
         InterfaceState {
             form: self.bql_form(scope).await,
             ..state_of(&outcome)
@@ -223,12 +236,19 @@ impl StationFacade {
 
     async fn bql_form(&self, scope: &CallScope) -> Option<String> {
         let dialect = self.bql().dialect(scope).await.ok()?;
-        let cells = if dialect.machine { "machine cells" } else { "display cells" };
+        let cells = if dialect.machine {
+            "machine cells"
+        } else {
+            "display cells"
+        };
         Some(format!("{}, {cells}", dialect.form))
     }
 
     /// Runs work over BOX unless the station is known not to offer it.
-    pub(super) async fn over_box<T>(&self, work: impl Future<Output = FacadeResult<T>>) -> FacadeResult<T> {
+    pub(super) async fn over_box<T>(
+        &self,
+        work: impl Future<Output = FacadeResult<T>>,
+    ) -> FacadeResult<T> {
         self.over(Interface::Box, work).await
     }
 }
@@ -273,8 +293,14 @@ mod tests {
 
     #[test]
     fn a_zone_is_read_with_or_without_its_rules() {
-        assert_eq!(zone_in("America/New_York"), Some(chrono_tz::America::New_York));
-        assert_eq!(zone_in(" Europe/Berlin (+1/+2)"), Some(chrono_tz::Europe::Berlin));
+        assert_eq!(
+            zone_in("America/New_York"),
+            Some(chrono_tz::America::New_York)
+        );
+        assert_eq!(
+            zone_in(" Europe/Berlin (+1/+2)"),
+            Some(chrono_tz::Europe::Berlin)
+        );
         assert_eq!(zone_in("EST?"), None);
         assert_eq!(zone_in(""), None);
     }

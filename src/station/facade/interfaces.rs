@@ -61,7 +61,8 @@ impl Interfaces {
         };
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(state) = states.get_mut(interface as usize) {
-            if let (State::Unknown | State::Usable, State::Missing { error, .. }) = (&*state, &next) {
+            if let (State::Unknown | State::Usable, State::Missing { error, .. }) = (&*state, &next)
+            {
                 tracing::warn!(?interface, %error, "this station does not offer an interface; others are used instead");
             }
             *state = next;
@@ -111,8 +112,11 @@ mod tests {
     fn a_station_that_went_down_is_asked_afresh() {
         let interfaces = Interfaces::default();
         interfaces.note(Interface::Box, &missing(), Duration::ZERO);
-        let down: FacadeResult<()> =
-            Err(StationError::Unreachable { station: "s".into(), cause: "refused".into() }.into());
+        let down: FacadeResult<()> = Err(StationError::Unreachable {
+            station: "s".into(),
+            cause: "refused".into(),
+        }
+        .into());
         interfaces.note(Interface::Box, &down, Duration::ZERO);
         assert!(interfaces.missing(Interface::Box, Duration::ZERO).is_none());
     }

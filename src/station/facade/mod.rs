@@ -120,8 +120,8 @@ impl StationFacade {
     }
 
     /// Gives up the station's resources: the BOX server session and the login.
-    pub async fn close(&self, scope: &CallScope) {
-        self.boxp.close(scope).await;
+    pub async fn close(&self) {
+        self.boxp.close().await;
         self.web().close().await;
     }
 
@@ -147,7 +147,8 @@ impl StationFacade {
             return Err(error);
         }
         let outcome = work.await;
-        self.interfaces.note(interface, &outcome, self.clock.monotonic());
+        self.interfaces
+            .note(interface, &outcome, self.clock.monotonic());
         outcome
     }
 
@@ -181,7 +182,9 @@ impl StationFacade {
                 learned.extensions.retain(|_, (_, until)| now < *until);
             }
             if learned.extensions.len() < EXTENSION_CACHE_SIZE {
-                learned.extensions.insert(path, (source, now + EXTENSION_CACHE));
+                learned
+                    .extensions
+                    .insert(path, (source, now + EXTENSION_CACHE));
             }
         });
     }
@@ -192,7 +195,9 @@ impl StationFacade {
         }
         let now = self.clock.monotonic();
         self.learned(|learned| learned.zone)
-            .filter(|(_, source, since)| *source != ZoneSource::Assumed || now < *since + ASSUMED_ZONE)
+            .filter(|(_, source, since)| {
+                *source != ZoneSource::Assumed || now < *since + ASSUMED_ZONE
+            })
             .map(|(zone, source, _)| (zone, source))
     }
 
@@ -212,7 +217,9 @@ impl StationFacade {
         let (decimal, time_format) = match known {
             Some(known) => known,
             None => {
-                let asked = self.over_box(async { Ok(self.boxp.user_properties(scope).await?) }).await;
+                let asked = self
+                    .over_box(async { Ok(self.boxp.user_properties(scope).await?) })
+                    .await;
                 match asked {
                     Ok(properties) => {
                         let decimal = properties

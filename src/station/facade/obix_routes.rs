@@ -13,7 +13,9 @@ use super::history::Reading;
 use super::interfaces::Interface;
 use super::points::shown_facets;
 use super::sample::{HistorySample, SampleKind, SampleValue};
-use super::view::{AlarmRecord, ChildNode, ChildTree, ComponentFacts, PointReading, PointValue, SlotFacts};
+use super::view::{
+    AlarmRecord, ChildNode, ChildTree, ComponentFacts, PointReading, PointValue, SlotFacts,
+};
 use super::{HistoryRead, view::StationAbout};
 use crate::station::boxp::tree::MAX_COMPONENTS;
 use crate::station::error::StationError;
@@ -32,7 +34,12 @@ impl StationFacade {
         self.over(Interface::Obix, work).await
     }
 
-    pub(super) async fn children_by_obix(&self, scope: &CallScope, ord: &Ord, levels: u32) -> FacadeResult<ChildTree> {
+    pub(super) async fn children_by_obix(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        levels: u32,
+    ) -> FacadeResult<ChildTree> {
         let path = self.slot_path(scope, ord).await?;
         let start = obix_path(&path)?;
         let options = WalkOptions {
@@ -49,7 +56,10 @@ impl StationFacade {
             .await?;
         let type_spec = folder.type_spec.unwrap_or_default();
         let mut root = ChildNode {
-            name: path.name().map(|name| name.as_str().to_owned()).unwrap_or_default(),
+            name: path
+                .name()
+                .map(|name| name.as_str().to_owned())
+                .unwrap_or_default(),
             ord: Ord::slot(path.clone()).absolute(),
             display_name: folder
                 .display_name
@@ -61,7 +71,10 @@ impl StationFacade {
         let mut by_parent: HashMap<String, Vec<(String, ChildNode)>> = HashMap::new();
         for walked in walk.components {
             let key = walked.component.path.key();
-            let parent = key.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default();
+            let parent = key
+                .rsplit_once('/')
+                .map(|(parent, _)| parent.to_owned())
+                .unwrap_or_default();
             let node = child_node(&walked.component, walked.depth < levels);
             by_parent.entry(parent).or_default().push((key, node));
         }
@@ -72,11 +85,20 @@ impl StationFacade {
         })
     }
 
-    pub(super) async fn inspect_by_obix(&self, scope: &CallScope, path: &SlotPath) -> FacadeResult<ComponentFacts> {
+    pub(super) async fn inspect_by_obix(
+        &self,
+        scope: &CallScope,
+        path: &SlotPath,
+    ) -> FacadeResult<ComponentFacts> {
         let start = obix_path(path)?;
-        let folder = self.over_obix(async { Ok(self.obix().folder(scope, &start).await?) }).await?;
+        let folder = self
+            .over_obix(async { Ok(self.obix().folder(scope, &start).await?) })
+            .await?;
         Ok(ComponentFacts {
-            name: path.name().map(|name| name.as_str().to_owned()).unwrap_or_default(),
+            name: path
+                .name()
+                .map(|name| name.as_str().to_owned())
+                .unwrap_or_default(),
             display_name: folder
                 .display_name
                 .unwrap_or_else(|| path.name().map(|name| name.display()).unwrap_or_default()),
@@ -86,10 +108,16 @@ impl StationFacade {
         })
     }
 
-    pub(super) async fn slots_by_obix(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<Vec<SlotFacts>> {
+    pub(super) async fn slots_by_obix(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+    ) -> FacadeResult<Vec<SlotFacts>> {
         let path = self.slot_path(scope, ord).await?;
         let start = obix_path(&path)?;
-        let folder = self.over_obix(async { Ok(self.obix().folder(scope, &start).await?) }).await?;
+        let folder = self
+            .over_obix(async { Ok(self.obix().folder(scope, &start).await?) })
+            .await?;
         Ok(folder
             .properties
             .iter()
@@ -103,9 +131,15 @@ impl StationFacade {
             .collect())
     }
 
-    pub(super) async fn point_by_obix(&self, scope: &CallScope, path: &SlotPath) -> FacadeResult<PointReading> {
+    pub(super) async fn point_by_obix(
+        &self,
+        scope: &CallScope,
+        path: &SlotPath,
+    ) -> FacadeResult<PointReading> {
         let target = obix_path(path)?;
-        let point = self.over_obix(async { Ok(self.obix().read_point(scope, &target).await?) }).await?;
+        let point = self
+            .over_obix(async { Ok(self.obix().read_point(scope, &target).await?) })
+            .await?;
         let out = point.out;
         let typed = match &out.value {
             Scalar::Bool(flag) => Some(PointValue::Boolean(*flag)),
@@ -146,15 +180,24 @@ impl StationFacade {
         let window = reading.window();
         let told = self
             .over_obix(async {
-                let path = self.obix().history_path(scope, &reading.read.history_id).await?;
-                Ok(self.obix().read_history(scope, &path, window, options).await?)
+                let path = self
+                    .obix()
+                    .history_path(scope, &reading.read.history_id)
+                    .await?;
+                Ok(self
+                    .obix()
+                    .read_history(scope, &path, window, options)
+                    .await?)
             })
             .await?;
         if let Some(problem) = told.first_problem.filter(|_| told.unreadable > 0) {
             return Err(StationError::Protocol {
                 target: format!("history:{}", reading.read.history_id),
                 expected: "records with a timestamp and a value",
-                found: format!("{} records that cannot be read, the first because {problem}", told.unreadable),
+                found: format!(
+                    "{} records that cannot be read, the first because {problem}",
+                    told.unreadable
+                ),
             }
             .into());
         }
@@ -191,16 +234,28 @@ impl StationFacade {
         let answer = self
             .over_obix(async {
                 let lobby = self.obix().lobby(scope).await?;
-                let subject = lobby.alarms.clone().ok_or_else(|| StationError::InterfaceMissing {
-                    station: self.station(),
-                    needs: "alarms over oBIX",
-                    detail: "the oBIX lobby does not show an alarm subject to this user".to_owned(),
-                })?;
+                let subject =
+                    lobby
+                        .alarms
+                        .clone()
+                        .ok_or_else(|| StationError::InterfaceMissing {
+                            station: self.station(),
+                            needs: "alarms over oBIX",
+                            detail: "the oBIX lobby does not show an alarm subject to this user"
+                                .to_owned(),
+                        })?;
                 let operation = subject.child("~alarmQuery");
-                Ok(self.obix().ask(scope, &operation, &subject, &filter, TimeoutClass::Query).await?)
+                Ok(self
+                    .obix()
+                    .ask(scope, &operation, &subject, &filter, TimeoutClass::Query)
+                    .await?)
             })
             .await?;
-        let data = answer.root.children.iter().find(|child| child.element == Element::List);
+        let data = answer
+            .root
+            .children
+            .iter()
+            .find(|child| child.element == Element::List);
         Ok(data
             .into_iter()
             .flat_map(|list| &list.children)
@@ -227,7 +282,9 @@ impl StationFacade {
 
     /// What oBIX tells of the station, asked anew.
     pub(super) async fn about_by_obix(&self, scope: &CallScope) -> FacadeResult<StationAbout> {
-        let about = self.over_obix(async { Ok(self.obix().read_about(scope).await?) }).await?;
+        let about = self
+            .over_obix(async { Ok(self.obix().read_about(scope).await?) })
+            .await?;
         Ok(StationAbout {
             name: about.server_name,
             version: about.product_version,
@@ -235,7 +292,8 @@ impl StationFacade {
     }
 
     async fn about(&self, scope: &CallScope) -> FacadeResult<Arc<About>> {
-        self.over_obix(async { Ok(self.obix().about(scope).await?) }).await
+        self.over_obix(async { Ok(self.obix().about(scope).await?) })
+            .await
     }
 }
 
@@ -252,15 +310,26 @@ fn obix_path(path: &SlotPath) -> FacadeResult<ObixPath> {
 fn child_node(component: &ComponentRef, has_children: bool) -> ChildNode {
     ChildNode {
         name: component.name.clone(),
-        ord: component.path.slot_path().map(|path| format!("station:|{path}")).unwrap_or_default(),
-        display_name: component.display_name.clone().unwrap_or_else(|| unescape(&component.name)),
+        ord: component
+            .path
+            .slot_path()
+            .map(|path| format!("station:|{path}"))
+            .unwrap_or_default(),
+        display_name: component
+            .display_name
+            .clone()
+            .unwrap_or_else(|| unescape(&component.name)),
         type_spec: component.type_spec.clone().unwrap_or_default(),
         is_point: component.class == ComponentClass::Point,
         children: has_children.then(Vec::new),
     }
 }
 
-fn attach(node: &mut ChildNode, key: &str, by_parent: &mut HashMap<String, Vec<(String, ChildNode)>>) {
+fn attach(
+    node: &mut ChildNode,
+    key: &str,
+    by_parent: &mut HashMap<String, Vec<(String, ChildNode)>>,
+) {
     for (key, mut child) in by_parent.remove(key).unwrap_or_default() {
         attach(&mut child, &key, by_parent);
         node.children.get_or_insert_default().push(child);
@@ -268,7 +337,8 @@ fn attach(node: &mut ChildNode, key: &str, by_parent: &mut HashMap<String, Vec<(
 }
 
 fn is_point_type(type_spec: &str) -> bool {
-    type_spec.starts_with("control:") && (type_spec.ends_with("Point") || type_spec.ends_with("Writable"))
+    type_spec.starts_with("control:")
+        && (type_spec.ends_with("Point") || type_spec.ends_with("Writable"))
 }
 
 fn unit_symbol(name: &str) -> String {
@@ -315,7 +385,9 @@ fn obix_sample(record: HistoryRecord, zone: Tz) -> HistorySample {
         timestamp: record.timestamp.with_timezone(&zone).fixed_offset(),
         value,
         // A status is only sent when it is bad; its absence proves nothing.
-        status: cell.map(|cell| cell.status).filter(|status| !status.is_ok()),
+        status: cell
+            .map(|cell| cell.status)
+            .filter(|status| !status.is_ok()),
         trend_flags: Vec::new(),
     }
 }
@@ -345,10 +417,17 @@ fn obix_alarm(record: &Object, zone: Tz) -> AlarmRecord {
     };
     let stated = text("ackState").and_then(|word| AckState::read(&word));
     let acknowledged = stated == Some(AckState::Acked) || ack_time.is_some();
-    let state = stated.unwrap_or(if acknowledged { AckState::Acked } else { AckState::Unacked });
+    let state = stated.unwrap_or(if acknowledged {
+        AckState::Acked
+    } else {
+        AckState::Unacked
+    });
     let uuid = text("niagara-uuid").or_else(|| {
         let href = record.href()?.trim_end_matches('/');
-        href.rsplit('/').next().filter(|id| !id.is_empty()).map(str::to_owned)
+        href.rsplit('/')
+            .next()
+            .filter(|id| !id.is_empty())
+            .map(str::to_owned)
     });
     AlarmRecord {
         uuid,
@@ -384,12 +463,27 @@ mod tests {
             <int name="priority" val="255"/><str name="alarmClass" val="defaultAlarmClass"/>
             <str name="toState" val="normal"/><str name="offnormalValue" val="FAULT"/><str name="msgText" val=""/>
             <str name="sourceName" val="Jace1:Pump1_Flt"/></obj>"#;
-        let alarm = obix_alarm(&decode(body.as_bytes(), None).unwrap(), chrono_tz::Australia::Sydney);
+        let alarm = obix_alarm(
+            &decode(body.as_bytes(), None).unwrap(),
+            chrono_tz::Australia::Sydney,
+        );
         assert_eq!(alarm.uuid.as_deref(), Some("5f2e6d3c"));
-        assert_eq!(alarm.timestamp.unwrap().to_rfc3339(), "2024-10-05T12:21:33.805+10:00");
-        assert_eq!((alarm.is_open, alarm.is_acknowledged, alarm.is_normal), (Some(true), Some(false), Some(true)));
-        assert_eq!((alarm.ack_state.as_deref(), alarm.alarm_value.as_deref()), (Some("unacked"), Some("FAULT")));
-        assert_eq!((alarm.source_name.as_deref(), alarm.message), (Some("Jace1:Pump1_Flt"), None));
+        assert_eq!(
+            alarm.timestamp.unwrap().to_rfc3339(),
+            "2024-10-05T12:21:33.805+10:00"
+        );
+        assert_eq!(
+            (alarm.is_open, alarm.is_acknowledged, alarm.is_normal),
+            (Some(true), Some(false), Some(true))
+        );
+        assert_eq!(
+            (alarm.ack_state.as_deref(), alarm.alarm_value.as_deref()),
+            (Some("unacked"), Some("FAULT"))
+        );
+        assert_eq!(
+            (alarm.source_name.as_deref(), alarm.message),
+            (Some("Jace1:Pump1_Flt"), None)
+        );
         assert!(alarm.sources.is_empty());
     }
 }

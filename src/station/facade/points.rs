@@ -25,12 +25,17 @@ impl StationFacade {
             Err(error) if self.may_fall_back(&error) => error,
             outcome => return outcome,
         };
-        let path = self.slot_path(scope, ord).await.map_err(|_| error.clone())?;
+        let path = self
+            .slot_path(scope, ord)
+            .await
+            .map_err(|_| error.clone())?;
         let error = match self.point_by_query(scope, &path).await {
             Err(second) if self.may_fall_back(&second) => prefer(error, second),
             outcome => return outcome,
         };
-        self.point_by_obix(scope, &path).await.map_err(|third| prefer(error, third))
+        self.point_by_obix(scope, &path)
+            .await
+            .map_err(|third| prefer(error, third))
     }
 
     async fn point_by_box(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<PointReading> {
@@ -71,13 +76,21 @@ impl StationFacade {
     }
 
     /// A point can hold points, so only the row of the point itself counts.
-    async fn point_by_query(&self, scope: &CallScope, path: &SlotPath) -> FacadeResult<PointReading> {
+    async fn point_by_query(
+        &self,
+        scope: &CallScope,
+        path: &SlotPath,
+    ) -> FacadeResult<PointReading> {
         let query = format!(
             "station:|{path}|bql:select slotPath, displayName, type, out, out.value, out.status, facets from control:ControlPoint"
         );
         let mut found = None;
         self.rows(scope, &query, &mut |row| {
-            let is_itself = row.cell(0).text().parse::<Ord>().is_ok_and(|ord| ord.slot_path() == Some(path));
+            let is_itself = row
+                .cell(0)
+                .text()
+                .parse::<Ord>()
+                .is_ok_and(|ord| ord.slot_path() == Some(path));
             if !is_itself {
                 return ControlFlow::Continue(());
             }
@@ -88,7 +101,10 @@ impl StationFacade {
             found = Some(PointReading {
                 display_name: row.cell(1).text().to_owned(),
                 out: out.text().to_owned(),
-                active_level: out.status_text(row.format).level.map(|level| level.to_string()),
+                active_level: out
+                    .status_text(row.format)
+                    .level
+                    .map(|level| level.to_string()),
                 typed: typed_cell(&type_spec, value, row.format, &facets),
                 value: value.some().map(str::to_owned),
                 status: row.cell(5).status().ok().map(|words| words.bits),
@@ -123,8 +139,15 @@ fn reading_of(point: PointView, display_name: String) -> PointReading {
     let level = point.active_level.map(|level| level.to_string());
     let status = point.out.status.bits();
     let out = point.out_display.clone().unwrap_or_else(|| {
-        let words = if status.is_ok() { "ok".to_owned() } else { status.names().join(",") };
-        let level = level.as_ref().map(|level| format!(" @ {level}")).unwrap_or_default();
+        let words = if status.is_ok() {
+            "ok".to_owned()
+        } else {
+            status.names().join(",")
+        };
+        let level = level
+            .as_ref()
+            .map(|level| format!(" @ {level}"))
+            .unwrap_or_default();
         format!("{value} {{{words}}}{level}")
     });
     PointReading {
@@ -160,7 +183,12 @@ pub(super) fn shown_facets(facets: &Facets) -> PointFacets {
 }
 
 /// A value cell by the kind that the point's type names.
-fn typed_cell(type_spec: &str, cell: Cell<'_>, format: &CellFormat, facets: &Facets) -> Option<PointValue> {
+fn typed_cell(
+    type_spec: &str,
+    cell: Cell<'_>,
+    format: &CellFormat,
+    facets: &Facets,
+) -> Option<PointValue> {
     let name = type_spec.rsplit(':').next().unwrap_or_default();
     let text = cell.some()?;
     if name.contains("Numeric") {

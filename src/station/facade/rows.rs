@@ -49,7 +49,12 @@ pub(super) type TakeRow<'t> = &'t mut (dyn FnMut(Row<'_>) -> ControlFlow<()> + S
 
 impl StationFacade {
     /// Runs a query written as a whole ord.
-    pub(super) async fn rows(&self, scope: &CallScope, query: &str, take: TakeRow<'_>) -> FacadeResult<RowsEnd> {
+    pub(super) async fn rows(
+        &self,
+        scope: &CallScope,
+        query: &str,
+        take: TakeRow<'_>,
+    ) -> FacadeResult<RowsEnd> {
         let query = TableQuery::parse(query)?;
         self.query_rows(scope, &query, take).await
     }
@@ -66,17 +71,24 @@ impl StationFacade {
     ) -> FacadeResult<RowsEnd> {
         if self.prefers_tables.load(Ordering::Relaxed) {
             match self.table_rows(scope, query, &mut *take).await {
-                Err(error) if self.may_fall_back(&error) => self.prefers_tables.store(false, Ordering::Relaxed),
+                Err(error) if self.may_fall_back(&error) => {
+                    self.prefers_tables.store(false, Ordering::Relaxed)
+                }
                 outcome => return outcome,
             }
         }
         let opened = self
-            .over(Interface::Bql, async { Ok(self.bql().stream(query, scope).await?) })
+            .over(Interface::Bql, async {
+                Ok(self.bql().stream(query, scope).await?)
+            })
             .await;
         let rows = match opened {
             Ok(rows) => rows,
             Err(error) if self.may_fall_back(&error) => {
-                return self.table_rows(scope, query, take).await.map_err(|second| prefer(error, second));
+                return self
+                    .table_rows(scope, query, take)
+                    .await
+                    .map_err(|second| prefer(error, second));
             }
             Err(error) => return Err(error),
         };
@@ -87,13 +99,20 @@ impl StationFacade {
                     self.prefers_tables.store(true, Ordering::Relaxed);
                     return Ok(end);
                 }
-                Err(error) => tracing::debug!(%error, "a BOX table was refused; display texts are read instead"),
+                Err(error) => {
+                    tracing::debug!(%error, "a BOX table was refused; display texts are read instead")
+                }
             }
         }
         self.stream_rows(scope, rows, take).await
     }
 
-    async fn stream_rows(&self, scope: &CallScope, mut rows: Rows, take: TakeRow<'_>) -> FacadeResult<RowsEnd> {
+    async fn stream_rows(
+        &self,
+        scope: &CallScope,
+        mut rows: Rows,
+        take: TakeRow<'_>,
+    ) -> FacadeResult<RowsEnd> {
         let format = if rows.is_machine() {
             CellFormat::machine(self.known_zone_or_utc())
         } else {
@@ -111,53 +130,85 @@ impl StationFacade {
                     }
                 }
                 Ok(None) => return Ok(end_of(rows.end())),
-                Err(StationError::Timeout { .. } | StationError::TooLarge { .. }) => return Ok(RowsEnd::Cut),
+                Err(StationError::Timeout { .. } | StationError::TooLarge { .. }) => {
+                    return Ok(RowsEnd::Cut);
+                }
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    async fn table_rows(&self, scope: &CallScope, query: &TableQuery, take: TakeRow<'_>) -> FacadeResult<RowsEnd> {
+    async fn table_rows(
+        &self,
+        scope: &CallScope,
+        query: &TableQuery,
+        take: TakeRow<'_>,
+    ) -> FacadeResult<RowsEnd> {
         let table = self
             .over_box(async { Ok(self.boxp().table(scope, &query.ord(), MAX_ROWS).await?) })
             .await?;
         let format = CellFormat::machine(self.known_zone_or_utc());
         for row in &table.rows {
             let cells: Vec<String> = row.iter().map(cell_text).collect();
-            if take(Row { cells: &cells, format: &format }).is_break() {
+            if take(Row {
+                cells: &cells,
+                format: &format,
+            })
+            .is_break()
+            {
                 return Ok(RowsEnd::Stopped);
             }
         }
-        Ok(if table.is_truncated { RowsEnd::Cut } else { RowsEnd::Complete })
+        Ok(if table.is_truncated {
+            RowsEnd::Cut
+        } else {
+            RowsEnd::Complete
+        })
     }
 
     /// A table as the station prints it, at most `limit` rows.
     ///
     /// # Errors
     /// [`StationError::BadQuery`] when the station cannot understand the query.
-    pub async fn text_table(&self, scope: &CallScope, query: &TableQuery, limit: usize) -> FacadeResult<TextTable> {
+    pub async fn text_table(
+        &self,
+        scope: &CallScope,
+        query: &TableQuery,
+        limit: usize,
+    ) -> FacadeResult<TextTable> {
         let query = query.clone().display().rows(limit);
         let opened = self
-            .over(Interface::Bql, async { Ok(self.bql().stream(&query, scope).await?) })
+            .over(Interface::Bql, async {
+                Ok(self.bql().stream(&query, scope).await?)
+            })
             .await;
         match opened {
             Ok(rows) => {
                 let table = rows.collect().await?;
                 Ok(TextTable {
-                    truncated: matches!(table.end, TableEnd::RowLimit | TableEnd::SizeLimit | TableEnd::Torn { .. }),
+                    truncated: matches!(
+                        table.end,
+                        TableEnd::RowLimit | TableEnd::SizeLimit | TableEnd::Torn { .. }
+                    ),
                     truncated_by_timeout: table.end == TableEnd::Deadline,
                     header: table.header,
                     rows: table.rows.into_iter().map(|row| row.cells).collect(),
                 })
             }
-            Err(error) if self.may_fall_back(&error) => {
-                self.text_table_by_box(scope, &query, limit).await.map_err(|second| prefer(error, second))
-            }
+            Err(error) if self.may_fall_back(&error) => self
+                .text_table_by_box(scope, &query, limit)
+                .await
+                .map_err(|second| prefer(error, second)),
             Err(error) => Err(error),
         }
     }
 
-    async fn text_table_by_box(&self, scope: &CallScope, query: &TableQuery, limit: usize) -> FacadeResult<TextTable> {
+    async fn text_table_by_box(
+        &self,
+        scope: &CallScope,
+        query: &TableQuery,
+        limit: usize,
+    ) -> FacadeResult<TextTable> {
         let table = self
             .over_box(async { Ok(self.boxp().table(scope, &query.ord(), limit).await?) })
             .await?;
@@ -167,7 +218,11 @@ impl StationFacade {
                 .into_iter()
                 .map(|column| column.display_name.unwrap_or(column.name))
                 .collect(),
-            rows: table.rows.iter().map(|row| row.iter().map(shown_text).collect()).collect(),
+            rows: table
+                .rows
+                .iter()
+                .map(|row| row.iter().map(shown_text).collect())
+                .collect(),
             truncated: table.is_truncated,
             truncated_by_timeout: false,
         })
@@ -189,9 +244,15 @@ fn end_of(end: Option<TableEnd>) -> RowsEnd {
 
 /// The encoded value; structs have display text only.
 fn cell_text(cell: &Node) -> String {
-    cell.value.clone().or_else(|| cell.display.clone()).unwrap_or_default()
+    cell.value
+        .clone()
+        .or_else(|| cell.display.clone())
+        .unwrap_or_default()
 }
 
 fn shown_text(cell: &Node) -> String {
-    cell.display.clone().or_else(|| cell.value.clone()).unwrap_or_default()
+    cell.display
+        .clone()
+        .or_else(|| cell.value.clone())
+        .unwrap_or_default()
 }

@@ -12,7 +12,10 @@ pub enum SampleValue {
     Number(f64),
     Boolean(bool),
     /// An enum tag; the ordinal when the station sent it.
-    Enum { tag: String, ordinal: Option<i32> },
+    Enum {
+        tag: String,
+        ordinal: Option<i32>,
+    },
     Text(String),
     /// The record holds no value.
     Missing,
@@ -103,7 +106,9 @@ pub fn parse_value(kind: SampleKind, cell: &str) -> SampleValue {
         },
         SampleKind::Enum => match trimmed.parse::<DynamicEnum>() {
             Ok(choice) => SampleValue::Enum {
-                tag: choice.tag().map_or_else(|| choice.ordinal.to_string(), unescape),
+                tag: choice
+                    .tag()
+                    .map_or_else(|| choice.ordinal.to_string(), unescape),
                 ordinal: Some(choice.ordinal),
             },
             Err(_) => SampleValue::Enum {
@@ -148,26 +153,50 @@ mod tests {
 
     #[test]
     fn cells_of_each_kind_are_read() {
-        assert_eq!(parse_value(SampleKind::Numeric, " -5.25"), SampleValue::Number(-5.25));
-        assert_eq!(parse_value(SampleKind::Boolean, "false"), SampleValue::Boolean(false));
+        assert_eq!(
+            parse_value(SampleKind::Numeric, " -5.25"),
+            SampleValue::Number(-5.25)
+        );
+        assert_eq!(
+            parse_value(SampleKind::Boolean, "false"),
+            SampleValue::Boolean(false)
+        );
         assert_eq!(
             parse_value(SampleKind::Enum, "1@{off=0,not$20occupied=1}"),
-            SampleValue::Enum { tag: "not occupied".into(), ordinal: Some(1) }
+            SampleValue::Enum {
+                tag: "not occupied".into(),
+                ordinal: Some(1)
+            }
         );
-        assert_eq!(parse_value(SampleKind::Enum, "heat"), SampleValue::Enum { tag: "heat".into(), ordinal: None });
-        assert_eq!(parse_value(SampleKind::Text, "42"), SampleValue::Text("42".into()));
+        assert_eq!(
+            parse_value(SampleKind::Enum, "heat"),
+            SampleValue::Enum {
+                tag: "heat".into(),
+                ordinal: None
+            }
+        );
+        assert_eq!(
+            parse_value(SampleKind::Text, "42"),
+            SampleValue::Text("42".into())
+        );
         assert_eq!(parse_value(SampleKind::Numeric, ""), SampleValue::Missing);
     }
 
     #[test]
     fn trend_flags_are_names_or_nothing() {
         assert!(parse_trend_flags("{ }").is_empty());
-        assert_eq!(parse_trend_flags("{start,outOfOrder}"), ["start", "outOfOrder"]);
+        assert_eq!(
+            parse_trend_flags("{start,outOfOrder}"),
+            ["start", "outOfOrder"]
+        );
     }
 
     #[test]
     fn record_types_name_their_kind() {
-        assert_eq!(SampleKind::of_record_type("history:EnumTrendRecord"), Some(SampleKind::Enum));
+        assert_eq!(
+            SampleKind::of_record_type("history:EnumTrendRecord"),
+            Some(SampleKind::Enum)
+        );
         assert_eq!(SampleKind::of_record_type("history:AuditRecord"), None);
     }
 }

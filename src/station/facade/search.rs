@@ -12,8 +12,18 @@ use crate::station::ord::Ord;
 
 /// Modules whose types people name without their module, the likeliest first.
 const COMMON_MODULES: [&str; 12] = [
-    "control", "baja", "driver", "history", "alarm", "schedule", "kitControl", "bacnet", "modbusTcp", "modbusCore",
-    "niagaraDriver", "web",
+    "control",
+    "baja",
+    "driver",
+    "history",
+    "alarm",
+    "schedule",
+    "kitControl",
+    "bacnet",
+    "modbusTcp",
+    "modbusCore",
+    "niagaraDriver",
+    "web",
 ];
 
 impl StationFacade {
@@ -24,7 +34,12 @@ impl StationFacade {
     ///
     /// # Errors
     /// [`FacadeError::UnknownType`] when the registry or the query refuses the type.
-    pub async fn find_by_type(&self, scope: &CallScope, type_name: &str, limit: usize) -> FacadeResult<FoundComponents> {
+    pub async fn find_by_type(
+        &self,
+        scope: &CallScope,
+        type_name: &str,
+        limit: usize,
+    ) -> FacadeResult<FoundComponents> {
         let type_spec = self.complete_type(scope, type_name).await?;
         let query = format!(
             "station:|slot:/|bql:select top {} slotPath, name, displayName, type from {type_spec}",
@@ -45,7 +60,8 @@ impl StationFacade {
                 let path = row.cell(0).text();
                 found.items.push(FoundComponent {
                     name: row.cell(1).text().to_owned(),
-                    ord: Ord::component(path).map_or_else(|_| path.to_owned(), |ord| ord.absolute()),
+                    ord: Ord::component(path)
+                        .map_or_else(|_| path.to_owned(), |ord| ord.absolute()),
                     display_name: row.cell(2).text().to_owned(),
                     type_spec: row.cell(3).text().to_owned(),
                 });
@@ -56,7 +72,9 @@ impl StationFacade {
             Ok(RowsEnd::Cut) => found.truncated_by_timeout = true,
             Ok(RowsEnd::Complete | RowsEnd::Stopped) => {}
             Err(FacadeError::Station(StationError::BadQuery { .. })) => {
-                return Err(FacadeError::UnknownType { type_name: type_spec });
+                return Err(FacadeError::UnknownType {
+                    type_name: type_spec,
+                });
             }
             Err(error) => return Err(error),
         }
@@ -65,13 +83,21 @@ impl StationFacade {
 
     /// `module:Type` of a type name as people write it.
     async fn complete_type(&self, scope: &CallScope, type_name: &str) -> FacadeResult<String> {
-        let unknown = || FacadeError::UnknownType { type_name: type_name.to_owned() };
+        let unknown = || FacadeError::UnknownType {
+            type_name: type_name.to_owned(),
+        };
         let is_name = |text: &str| {
             text.starts_with(|first: char| first.is_ascii_alphabetic())
-                && text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.'))
+                && text.chars().all(|character| {
+                    character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.')
+                })
         };
         if let Some((module, name)) = type_name.split_once(':') {
-            return if is_name(module) && is_name(name) { Ok(type_name.to_owned()) } else { Err(unknown()) };
+            return if is_name(module) && is_name(name) {
+                Ok(type_name.to_owned())
+            } else {
+                Err(unknown())
+            };
         }
         if !is_name(type_name) {
             return Err(unknown());

@@ -141,7 +141,10 @@ pub struct Overview {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
     /// Nothing, or nothing this identity may see.
-    Absent { reason: String, denied: bool },
+    Absent {
+        reason: String,
+        denied: bool,
+    },
     Present(PresentOrd),
 }
 
