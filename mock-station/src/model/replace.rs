@@ -1,4 +1,6 @@
-//! Replacing the component in a frozen slot, as a driver does when it makes a plain point a proxied one.
+//! Replacing the component in a frozen slot, as one does with the algorithm of an alarm extension.
+//!
+//! Proxy extensions have [`Station::set_proxy_ext`].
 
 use super::changes::ChangeEvent;
 use super::component::{Component, Handle};
@@ -7,13 +9,22 @@ use super::registry;
 use super::station::Station;
 
 impl Station {
-    /// Puts a new component of type `spec` into the frozen child slot `slot`, e.g. a BACnet proxy extension into `proxyExt`.
+    /// Puts a new component of type `spec` into the frozen child slot `slot`, e.g. an out-of-range algorithm into `offnormalAlgorithm`.
     ///
     /// Fails if the type is unknown or abstract, or if the slot is no frozen child slot.
-    pub fn replace_frozen_child(&mut self, parent: Handle, slot: &str, spec: &str) -> Result<Handle, ModelError> {
-        let ty = registry::find(spec).ok_or_else(|| ModelError::UnknownType { spec: spec.to_owned() })?;
+    pub fn replace_frozen_child(
+        &mut self,
+        parent: Handle,
+        slot: &str,
+        spec: &str,
+    ) -> Result<Handle, ModelError> {
+        let ty = registry::find(spec).ok_or_else(|| ModelError::UnknownType {
+            spec: spec.to_owned(),
+        })?;
         if ty.is_abstract() || ty.is_interface() || !ty.is_component() {
-            return Err(ModelError::NotCreatable { spec: spec.to_owned() });
+            return Err(ModelError::NotCreatable {
+                spec: spec.to_owned(),
+            });
         }
         let component = self.expect(parent)?;
         let index = component.ty().slot_index(slot);
@@ -33,7 +44,8 @@ impl Station {
                 }
             }
         }
-        self.changes.record(parent, ChangeEvent::Set { slot: slot.into() });
+        self.changes
+            .record(parent, ChangeEvent::Set { slot: slot.into() });
         Ok(new)
     }
 }
@@ -45,12 +57,30 @@ mod tests {
     use chrono_tz::Tz;
 
     #[test]
-    fn a_point_gets_a_proxy_extension_of_its_driver() {
+    fn an_alarm_extension_gets_another_algorithm() {
         let mut station = Station::new("Test", Tz::UTC, DateTime::UNIX_EPOCH);
-        let point = station.add(station.root(), Some("P"), "control:NumericPoint").unwrap();
-        let proxy = station.replace_frozen_child(point, "proxyExt", "bacnet:BacnetNumericProxyExt").unwrap();
-        assert_eq!(station.component(point).unwrap().child("proxyExt"), Some(proxy));
-        assert_eq!(station.component(proxy).unwrap().ty().spec(), "bacnet:BacnetNumericProxyExt");
-        assert!(station.replace_frozen_child(point, "out", "bacnet:BacnetNumericProxyExt").is_err());
+        let root = station.root();
+        let point = station
+            .add(root, Some("P"), "control:NumericPoint")
+            .unwrap();
+        let alarm = station
+            .add(point, Some("A"), "alarm:AlarmSourceExt")
+            .unwrap();
+        let algorithm = station
+            .replace_frozen_child(alarm, "offnormalAlgorithm", "alarm:OutOfRangeAlgorithm")
+            .unwrap();
+        assert_eq!(
+            station
+                .component(alarm)
+                .unwrap()
+                .child("offnormalAlgorithm"),
+            Some(algorithm)
+        );
+        assert_eq!(station.slot_path(algorithm), "slot:/P/A/offnormalAlgorithm");
+        assert!(
+            station
+                .replace_frozen_child(point, "out", "alarm:OutOfRangeAlgorithm")
+                .is_err()
+        );
     }
 }

@@ -51,7 +51,11 @@ fn box_device(floor: usize, number: usize) -> String {
 
 /// All equipment of building `building` (0 is Harborview itself), with or without the site's weather station.
 pub fn of_building(building: usize) -> Vec<Equipment> {
-    let prefix = if building == 0 { String::new() } else { format!("B{:02}-", building + 1) };
+    let prefix = if building == 0 {
+        String::new()
+    } else {
+        format!("B{:02}-", building + 1)
+    };
     let id = |name: &str| format!("{prefix}{name}");
     let base = |name: &str, class, device: &str, rows| Equipment {
         id: id(name),
@@ -69,8 +73,17 @@ pub fn of_building(building: usize) -> Vec<Equipment> {
     let mut all = Vec::new();
     for (index, device) in AIR_HANDLER_DEVICES.into_iter().enumerate() {
         let name = format!("AHU-{}", index + 1);
-        let system = if index == 2 { UnitSystem::Metric } else { UnitSystem::Customary };
-        all.push(Equipment { index, style: index, system, ..base(&name, "AHU", device, rows::AIR_HANDLER) });
+        let system = if index == 2 {
+            UnitSystem::Metric
+        } else {
+            UnitSystem::Customary
+        };
+        all.push(Equipment {
+            index,
+            style: index,
+            system,
+            ..base(&name, "AHU", device, rows::AIR_HANDLER)
+        });
     }
     for (floor, folder) in FLOOR_FOLDERS.into_iter().enumerate() {
         for number in 1..=ZONES_PER_AIR_HANDLER {
@@ -89,22 +102,71 @@ pub fn of_building(building: usize) -> Vec<Equipment> {
         index,
         ..base(name, class, device, rows)
     };
-    all.push(plant("CHW", "ChilledWaterPlant", "CHW Plant", "CHW Loop", rows::CHILLED_WATER, 0));
-    all.push(plant("CH-1", "Chiller", "CHW Plant", "Chiller #1", rows::CHILLER, 0));
-    all.push(plant("CH-2", "Chiller", "CHW Plant", "Chiller #2", rows::CHILLER, 1));
-    all.push(plant("CT-1", "CoolingTower", "CHW Plant", "Tower", rows::TOWER, 0));
-    all.push(plant("HW", "HotWaterPlant", "HW_Plant", "HW_Loop", rows::HOT_WATER, 0));
+    all.push(plant(
+        "CHW",
+        "ChilledWaterPlant",
+        "CHW Plant",
+        "CHW Loop",
+        rows::CHILLED_WATER,
+        0,
+    ));
+    all.push(plant(
+        "CH-1",
+        "Chiller",
+        "CHW Plant",
+        "Chiller #1",
+        rows::CHILLER,
+        0,
+    ));
+    all.push(plant(
+        "CH-2",
+        "Chiller",
+        "CHW Plant",
+        "Chiller #2",
+        rows::CHILLER,
+        1,
+    ));
+    all.push(plant(
+        "CT-1",
+        "CoolingTower",
+        "CHW Plant",
+        "Tower",
+        rows::TOWER,
+        0,
+    ));
+    all.push(plant(
+        "HW",
+        "HotWaterPlant",
+        "HW_Plant",
+        "HW_Loop",
+        rows::HOT_WATER,
+        0,
+    ));
     all.push(plant("B-1", "Boiler", "HW_Plant", "B-1", rows::BOILER, 0));
     all.push(plant("B-2", "Boiler", "HW_Plant", "B-2", rows::BOILER, 1));
     for index in 0..HEAT_PUMPS {
         let name = format!("HP-{}", index + 1);
-        all.push(Equipment { index, ..base(&name, "HeatPump", &format!("RTU-HP{}", index + 1), rows::HEAT_PUMP) });
+        all.push(Equipment {
+            index,
+            ..base(
+                &name,
+                "HeatPump",
+                &format!("RTU-HP{}", index + 1),
+                rows::HEAT_PUMP,
+            )
+        });
     }
-    let meter = |name: &str, device: &str, rows| Equipment { driver: Driver::Modbus, ..base(name, "Meter", device, rows) };
+    let meter = |name: &str, device: &str, rows| Equipment {
+        driver: Driver::Modbus,
+        ..base(name, "Meter", device, rows)
+    };
     all.push(meter("MTR-E1", "Elec_Main", rows::ELECTRIC_METER));
     all.push(meter("MTR-G1", "GasMeter", rows::GAS_METER));
     if building == 0 {
-        all.push(Equipment { driver: Driver::Niagara, ..base("WX-1", "Weather", "Roof_JACE", rows::WEATHER) });
+        all.push(Equipment {
+            driver: Driver::Niagara,
+            ..base("WX-1", "Weather", "Roof_JACE", rows::WEATHER)
+        });
     }
     all
 }

@@ -20,18 +20,27 @@ pub struct SimulatedPoint {
 
 impl SimulatedPoint {
     pub fn new(building: Arc<Building>, signal: Signal, reader: Reader, quality: Quality) -> Self {
-        Self { building, signal, reader, quality }
+        Self {
+            building,
+            signal,
+            reader,
+            quality,
+        }
     }
 
     fn value(&self, epoch_ms: i64) -> Value {
-        self.reader.value(self.building.value(self.signal, epoch_ms))
+        self.reader
+            .value(self.building.value(self.signal, epoch_ms))
     }
 }
 
 impl PointFeed for SimulatedPoint {
     fn sample(&self, now: DateTime<Utc>) -> FeedSample {
         let epoch_ms = now.timestamp_millis();
-        FeedSample { value: self.value(epoch_ms), status: self.quality.status(epoch_ms) }
+        FeedSample {
+            value: self.value(epoch_ms),
+            status: self.quality.status(epoch_ms),
+        }
     }
 }
 
@@ -49,13 +58,18 @@ pub struct IntervalHistory {
 
 impl IntervalHistory {
     pub fn new(point: Arc<SimulatedPoint>, first: i64) -> Self {
-        Self { point, first: first - first.rem_euclid(QUARTER_MS) }
+        Self {
+            point,
+            first: first - first.rem_euclid(QUARTER_MS),
+        }
     }
 
     fn instants(&self, start: i64, end: i64) -> impl Iterator<Item = i64> + use<> {
         let from = start.max(self.first);
         let from = from + (-from).rem_euclid(QUARTER_MS);
-        (0..).map(move |step| from + step * QUARTER_MS).take_while(move |at| *at <= end)
+        (0..)
+            .map(move |step| from + step * QUARTER_MS)
+            .take_while(move |at| *at <= end)
     }
 }
 
@@ -86,7 +100,9 @@ impl HistorySource for IntervalHistory {
     fn bounds(&self, now: DateTime<Utc>) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
         let now = now.timestamp_millis();
         let quality = self.point.quality;
-        let first = self.instants(self.first, now).find(|at| !quality.missing(*at))?;
+        let first = self
+            .instants(self.first, now)
+            .find(|at| !quality.missing(*at))?;
         let mut last = now - now.rem_euclid(QUARTER_MS);
         while last > first && quality.missing(last) {
             last -= QUARTER_MS;
@@ -122,11 +138,18 @@ struct Found {
 
 impl ChangeHistory {
     pub fn new(point: Arc<SimulatedPoint>, first: i64) -> Self {
-        Self { point, first: first - first.rem_euclid(QUARTER_MS), found: Mutex::new(Found::default()) }
+        Self {
+            point,
+            first: first - first.rem_euclid(QUARTER_MS),
+            found: Mutex::new(Found::default()),
+        }
     }
 
     fn with_changes<T>(&self, to: i64, read: impl FnOnce(&[HistoryRecord]) -> T) -> T {
-        let mut found = self.found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut found = self
+            .found
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         if found.records.is_empty() && to >= self.first {
             let mut record = HistoryRecord::ok(instant(self.first), self.point.value(self.first));
             record.trend_flags = trend_flags::START;
@@ -142,7 +165,9 @@ impl ChangeHistory {
     }
 
     fn search(&self, from: i64, to: i64, records: &mut Vec<HistoryRecord>) {
-        let Some(before) = records.last().map(|record| record.value.clone()) else { return };
+        let Some(before) = records.last().map(|record| record.value.clone()) else {
+            return;
+        };
         if self.point.value(to) == before {
             return;
         }
@@ -155,7 +180,10 @@ impl ChangeHistory {
                 changed = middle;
             }
         }
-        records.push(HistoryRecord::ok(instant(changed), self.point.value(changed)));
+        records.push(HistoryRecord::ok(
+            instant(changed),
+            self.point.value(changed),
+        ));
         if changed < to {
             self.search(changed, to, records);
         }
@@ -167,7 +195,10 @@ impl HistorySource for ChangeHistory {
         self.with_changes(end.timestamp_millis(), |records| {
             let first = records.partition_point(|record| record.timestamp < start);
             let last = records.partition_point(|record| record.timestamp <= end);
-            records.get(first..last).map(<[_]>::to_vec).unwrap_or_default()
+            records
+                .get(first..last)
+                .map(<[_]>::to_vec)
+                .unwrap_or_default()
         })
     }
 
@@ -179,6 +210,8 @@ impl HistorySource for ChangeHistory {
     }
 
     fn count(&self, now: DateTime<Utc>) -> usize {
-        self.with_changes(now.timestamp_millis(), |records| records.partition_point(|record| record.timestamp <= now))
+        self.with_changes(now.timestamp_millis(), |records| {
+            records.partition_point(|record| record.timestamp <= now)
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! What a point measures: its facets, and the conversion from the units of the simulation.
 
-use crate::model::{EnumRange, Facets, PointKind, Value};
 use crate::model::enums::DynamicEnum;
+use crate::model::{EnumRange, Facets, PointKind, Value};
 use std::sync::Arc;
 
 /// The quantity behind a point and how its controller shows it.
@@ -71,12 +71,29 @@ impl Measure {
         let metric = system == UnitSystem::Metric;
         match self {
             Self::Temperature => (if metric { "celsius" } else { "fahrenheit" }, 1),
-            Self::TemperatureDifference => (if metric { "celsius_degrees" } else { "fahrenheit_degrees" }, 1),
+            Self::TemperatureDifference => (
+                if metric {
+                    "celsius_degrees"
+                } else {
+                    "fahrenheit_degrees"
+                },
+                1,
+            ),
             Self::Percent => ("percent", 1),
             Self::Humidity => ("percent_relative_humidity", 1),
-            Self::Airflow => (if metric { "liters_per_second" } else { "cubic_feet_per_minute" }, 0),
+            Self::Airflow => (
+                if metric {
+                    "liters_per_second"
+                } else {
+                    "cubic_feet_per_minute"
+                },
+                0,
+            ),
             Self::WaterFlow => ("gallons_per_minute", 1),
-            Self::DuctPressure => (if metric { "pascal" } else { "inches_of_water" }, if metric { 0 } else { 2 }),
+            Self::DuctPressure => (
+                if metric { "pascal" } else { "inches_of_water" },
+                if metric { 0 } else { 2 },
+            ),
             Self::Psi => ("pounds_per_square_inch", 1),
             Self::Kilopascal => ("kilopascal", 1),
             Self::Power => ("kilowatt", 1),
@@ -114,8 +131,12 @@ impl Measure {
 
     fn range(self) -> EnumRange {
         match self {
-            Self::AirMode => EnumRange::of(&[("off", 0), ("warmUp", 1), ("coolDown", 2), ("occupied", 3)]),
-            Self::ZoneMode => EnumRange::of(&[("off", 0), ("heating", 1), ("dead band", 2), ("cooling", 3)]),
+            Self::AirMode => {
+                EnumRange::of(&[("off", 0), ("warmUp", 1), ("coolDown", 2), ("occupied", 3)])
+            }
+            Self::ZoneMode => {
+                EnumRange::of(&[("off", 0), ("heating", 1), ("dead band", 2), ("cooling", 3)])
+            }
             Self::Sky => EnumRange::of(&[("clear", 0), ("partly cloudy", 1), ("overcast", 2)]),
             Self::Stage => EnumRange::of(&[("off", 0), ("stage1", 1), ("stage2", 2)]),
             _ => EnumRange::default(),
@@ -144,15 +165,27 @@ pub struct Reader {
 
 impl Reader {
     pub fn new(measure: Measure, system: UnitSystem) -> Self {
-        Self { measure, system, range: Arc::new(measure.range()) }
+        Self {
+            measure,
+            system,
+            range: Arc::new(measure.range()),
+        }
     }
 
     /// The value of the point for a simulated number. Numbers are rounded to a thousandth, as controllers transmit them.
     pub fn value(&self, simulated: f64) -> Value {
         match self.measure.kind() {
             PointKind::Boolean => Value::Boolean(simulated > 0.5),
-            PointKind::Enum => Value::DynamicEnum(DynamicEnum { ordinal: simulated as i32, range: Arc::clone(&self.range) }),
-            PointKind::String => Value::from(AIR_MODES.get(simulated as usize).copied().unwrap_or("Unknown")),
+            PointKind::Enum => Value::DynamicEnum(DynamicEnum {
+                ordinal: simulated as i32,
+                range: Arc::clone(&self.range),
+            }),
+            PointKind::String => Value::from(
+                AIR_MODES
+                    .get(simulated as usize)
+                    .copied()
+                    .unwrap_or("Unknown"),
+            ),
             PointKind::Numeric => {
                 let shown = self.measure.converted(simulated, self.system);
                 Value::Double((shown * 1000.0).round() / 1000.0)

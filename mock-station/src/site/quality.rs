@@ -36,19 +36,31 @@ impl Quality {
             3 => Status::NULL,
             _ => 0,
         };
-        Self { seed, device_seed, flaw, duplicates: hash(seed, 72).is_multiple_of(FLAWED_ONE_IN) }
+        Self {
+            seed,
+            device_seed,
+            flaw,
+            duplicates: hash(seed, 72).is_multiple_of(FLAWED_ONE_IN),
+        }
     }
 
     /// Status bits of the driver at an instant.
     pub fn status(&self, epoch_ms: i64) -> u32 {
-        if self.flaw != 0 && hash(self.seed ^ 0x71, epoch_ms.div_euclid(HOUR_MS)).is_multiple_of(BAD_HOUR_ONE_IN) { self.flaw } else { 0 }
+        if self.flaw != 0
+            && hash(self.seed ^ 0x71, epoch_ms.div_euclid(HOUR_MS)).is_multiple_of(BAD_HOUR_ONE_IN)
+        {
+            self.flaw
+        } else {
+            0
+        }
     }
 
     /// Whether the history has no record at an instant because its controller was off.
     pub fn missing(&self, epoch_ms: i64) -> bool {
         let within = epoch_ms.rem_euclid(DAY_MS);
         (GAP_START_MS..GAP_END_MS).contains(&within)
-            && hash(self.device_seed ^ 0x73, epoch_ms.div_euclid(DAY_MS)).is_multiple_of(GAP_ONE_IN_DAYS)
+            && hash(self.device_seed ^ 0x73, epoch_ms.div_euclid(DAY_MS))
+                .is_multiple_of(GAP_ONE_IN_DAYS)
     }
 
     /// Trend flags of the record at an instant, apart from the start flag.

@@ -8,8 +8,11 @@ use super::rows::{Access, Limits, Row, Trend};
 use super::sim::Building;
 use super::sim::noise::hash;
 use crate::model::history::CollectionInterval;
+use crate::model::registry;
 use crate::model::slot_name::escape;
-use crate::model::{Handle, History, HistorySource, ModelError, PointFeed, PointKind, Station, Value};
+use crate::model::{
+    Handle, History, HistorySource, ModelError, PointFeed, PointKind, Station, Value,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -44,17 +47,30 @@ pub struct TreeBuilder<'a> {
 
 impl<'a> TreeBuilder<'a> {
     pub fn new(station: &'a mut Station, history_start: i64) -> Self {
-        Self { station, history_start, folders: HashMap::new(), object_numbers: HashMap::new() }
+        Self {
+            station,
+            history_start,
+            folders: HashMap::new(),
+            object_numbers: HashMap::new(),
+        }
     }
 
     /// The child of that display name, made of type `spec` if it is not there yet.
-    pub fn folder(&mut self, parent: Handle, display: &str, spec: &str) -> Result<Handle, ModelError> {
+    pub fn folder(
+        &mut self,
+        parent: Handle,
+        display: &str,
+        spec: &str,
+    ) -> Result<Handle, ModelError> {
         let key = (parent, display.to_owned());
         if let Some(handle) = self.folders.get(&key) {
             return Ok(*handle);
         }
         let name = escape(display);
-        let existing = self.station.component(parent).and_then(|component| component.child(&name));
+        let existing = self
+            .station
+            .component(parent)
+            .and_then(|component| component.child(&name));
         let handle = match existing {
             Some(handle) => handle,
             None => self.station.add(parent, Some(&name), spec)?,
@@ -75,11 +91,20 @@ impl<'a> TreeBuilder<'a> {
     }
 
     /// The controller of that display name, inside the folder of its building and floor.
-    pub fn device(&mut self, building: usize, driver: Driver, folder: Option<&str>, display: &str) -> Result<Handle, ModelError> {
+    pub fn device(
+        &mut self,
+        building: usize,
+        driver: Driver,
+        folder: Option<&str>,
+        display: &str,
+    ) -> Result<Handle, ModelError> {
         let (folder_type, device_type) = match driver {
             Driver::Bacnet => ("bacnet:BacnetDeviceFolder", "bacnet:BacnetDevice"),
             Driver::Modbus => ("driver:DeviceFolder", "modbusTcp:ModbusTcpDevice"),
-            Driver::Niagara => ("niagaraDriver:NiagaraStationFolder", "niagaraDriver:NiagaraStation"),
+            Driver::Niagara => (
+                "niagaraDriver:NiagaraStationFolder",
+                "niagaraDriver:NiagaraStation",
+            ),
         };
         let mut parent = self.network(driver)?;
         if building > 0 {
@@ -102,25 +127,47 @@ impl<'a> TreeBuilder<'a> {
             Driver::Bacnet => {
                 let id = format!("device:{}", 120_000 + number);
                 self.set_simple(device, "objectId", "bacnet:BacnetObjectIdentifier", &id)?;
-                self.station.set(device, "vendorName", Value::from("Alder Controls"))?;
-                self.station.set(device, "modelName", Value::from("AX-2100"))
+                self.station
+                    .set(device, "vendorName", Value::from("Alder Controls"))?;
+                self.station
+                    .set(device, "modelName", Value::from("AX-2100"))
             }
-            Driver::Modbus => self.station.set(device, "ipAddress", Value::from(format!("192.0.2.{}", 20 + number % 200))),
-            Driver::Niagara => self.station.set(device, "hostModel", Value::from("JACE-8000")),
+            Driver::Modbus => self.station.set(
+                device,
+                "ipAddress",
+                Value::from(format!("192.0.2.{}", 20 + number % 200)),
+            ),
+            Driver::Niagara => self
+                .station
+                .set(device, "hostModel", Value::from("JACE-8000")),
         }
     }
 
-    fn set_simple(&mut self, handle: Handle, slot: &str, spec: &str, text: &str) -> Result<(), ModelError> {
-        match Value::decode_as(spec, text) {
-            Some(value) => self.station.set(handle, slot, value),
-            None => Err(ModelError::UnknownType { spec: spec.to_owned() }),
-        }
+    fn set_simple(
+        &mut self,
+        handle: Handle,
+        slot: &str,
+        spec: &str,
+        text: &str,
+    ) -> Result<(), ModelError> {
+        let value = decoded(spec, text)?;
+        self.station.set(handle, slot, value)
     }
 
     /// Adds one piece of equipment with all its points.
-    pub fn equipment(&mut self, building_number: usize, building: &Arc<Building>, equipment: Equipment) -> Result<PlacedEquipment, ModelError> {
+    pub fn equipment(
+        &mut self,
+        building_number: usize,
+        building: &Arc<Building>,
+        equipment: Equipment,
+    ) -> Result<PlacedEquipment, ModelError> {
         let driver = equipment.driver;
-        let device = self.device(building_number, driver, equipment.device_folder, &equipment.device)?;
+        let device = self.device(
+            building_number,
+            driver,
+            equipment.device_folder,
+            &equipment.device,
+        )?;
         let mut parent = self
             .station
             .component(device)
@@ -136,20 +183,58 @@ impl<'a> TreeBuilder<'a> {
             let seed = hash(device_seed, (equipment.index * 100 + position) as i64);
             let reader = Reader::new(row.measure, equipment.system);
             let quality = Quality::new(seed, device_seed);
-            let simulated = Arc::new(SimulatedPoint::new(Arc::clone(building), row.signal.of(equipment.index), reader, quality));
-            let name = row.names.get(equipment.style).copied().unwrap_or(row.names[0]);
-            let handle = self.point(parent, name, row, &equipment, Arc::clone(&simulated) as Arc<dyn PointFeed>)?;
+            let simulated = Arc::new(SimulatedPoint::new(
+                Arc::clone(building),
+                row.signal.of(equipment.index),
+                reader,
+                quality,
+            ));
+            let name = row
+                .names
+                .get(equipment.style)
+                .copied()
+                .unwrap_or(row.names[0]);
+            let handle = self.point(
+                parent,
+                name,
+                row,
+                &equipment,
+                Arc::clone(&simulated) as Arc<dyn PointFeed>,
+            )?;
             let history = match row.trend {
                 Trend::None => None,
-                _ => Some(self.history(handle, row, &equipment, &format!("{history_device}_{name}"), simulated)?),
+                _ => Some(self.history(
+                    handle,
+                    row,
+                    &equipment,
+                    &format!("{history_device}_{name}"),
+                    simulated,
+                )?),
             };
             let alarm_extension = self.alarm_extension(handle, row, &equipment)?;
-            points.push(PlacedPoint { handle, row, alarm_extension, history });
+            points.push(PlacedPoint {
+                handle,
+                row,
+                alarm_extension,
+                history,
+            });
         }
-        Ok(PlacedEquipment { building: building_number, equipment, device, points })
+        Ok(PlacedEquipment {
+            building: building_number,
+            equipment,
+            device,
+            points,
+        })
     }
 
-    fn point(&mut self, parent: Handle, display: &str, row: &Row, equipment: &Equipment, feed: Arc<dyn PointFeed>) -> Result<Handle, ModelError> {
+    fn point(
+        &mut self,
+        parent: Handle,
+        display: &str,
+        row: &Row,
+        equipment: &Equipment,
+        feed: Arc<dyn PointFeed>,
+    ) -> Result<Handle, ModelError> {
         let kind = row.measure.kind();
         let spec = match (kind, row.access) {
             (PointKind::Numeric, Access::Sensor) => "control:NumericPoint",
@@ -163,7 +248,11 @@ impl<'a> TreeBuilder<'a> {
         };
         let handle = self.station.add(parent, Some(&escape(display)), spec)?;
         if kind != PointKind::String {
-            self.station.set(handle, "facets", Value::Facets(Arc::new(row.measure.facets(equipment.system))))?;
+            self.station.set(
+                handle,
+                "facets",
+                Value::Facets(Arc::new(row.measure.facets(equipment.system))),
+            )?;
         }
         self.proxy(handle, equipment.driver, kind, row.access)?;
         self.station.attach_feed(handle, feed);
@@ -171,7 +260,13 @@ impl<'a> TreeBuilder<'a> {
     }
 
     /// Makes a point a proxied one of its driver.
-    pub fn proxy(&mut self, point: Handle, driver: Driver, kind: PointKind, access: Access) -> Result<Handle, ModelError> {
+    pub fn proxy(
+        &mut self,
+        point: Handle,
+        driver: Driver,
+        kind: PointKind,
+        access: Access,
+    ) -> Result<Handle, ModelError> {
         let device = self.station.parent(point).unwrap_or(point);
         let number = self.object_numbers.entry(device).or_insert(0);
         *number += 1;
@@ -187,7 +282,7 @@ impl<'a> TreeBuilder<'a> {
             (Driver::Modbus, PointKind::String) => "modbusCore:ModbusClientStringProxyExt",
             (Driver::Niagara, _) => "niagaraDriver:NiagaraProxyExt",
         };
-        let proxy = self.station.replace_frozen_child(point, "proxyExt", spec)?;
+        let proxy = self.station.set_proxy_ext(point, spec)?;
         match driver {
             Driver::Bacnet => {
                 let object = match (kind, access) {
@@ -198,86 +293,127 @@ impl<'a> TreeBuilder<'a> {
                     (PointKind::Enum, _) => "multiStateValue",
                     (PointKind::String, _) => "characterstringValue",
                 };
-                self.set_simple(proxy, "objectId", "bacnet:BacnetObjectIdentifier", &format!("{object}:{number}"))?;
+                self.set_simple(
+                    proxy,
+                    "objectId",
+                    "bacnet:BacnetObjectIdentifier",
+                    &format!("{object}:{number}"),
+                )?;
             }
-            Driver::Modbus => self.station.set(proxy, "dataAddress", Value::from(format!("hex:{:x}", 0x100 + 2 * number)))?,
+            Driver::Modbus => self.station.set(
+                proxy,
+                "dataAddress",
+                Value::from(format!("hex:{:x}", 0x100 + 2 * number)),
+            )?,
             Driver::Niagara => {
-                let name = self.station.component(point).map(|component| component.name().to_owned()).unwrap_or_default();
-                self.station.set(proxy, "pointId", Value::from(format!("station:|slot:/Weather/{name}")))?;
+                let name = self
+                    .station
+                    .component(point)
+                    .map(|component| component.name().to_owned())
+                    .unwrap_or_default();
+                self.station.set(
+                    proxy,
+                    "pointId",
+                    Value::from(format!("station:|slot:/Weather/{name}")),
+                )?;
             }
         }
         Ok(proxy)
     }
 
-    fn history(&mut self, point: Handle, row: &Row, equipment: &Equipment, display: &str, simulated: Arc<SimulatedPoint>) -> Result<String, ModelError> {
+    fn history(
+        &mut self,
+        point: Handle,
+        row: &Row,
+        equipment: &Equipment,
+        display: &str,
+        simulated: Arc<SimulatedPoint>,
+    ) -> Result<String, ModelError> {
         let (interval, records): (_, Arc<dyn HistorySource>) = match row.trend {
-            Trend::Change => (CollectionInterval::Irregular, Arc::new(ChangeHistory::new(simulated, self.history_start))),
-            _ => (CollectionInterval::Every(900_000), Arc::new(IntervalHistory::new(simulated, self.history_start))),
+            Trend::Change => (
+                CollectionInterval::Irregular,
+                Arc::new(ChangeHistory::new(simulated, self.history_start)),
+            ),
+            _ => (
+                CollectionInterval::Every(900_000),
+                Arc::new(IntervalHistory::new(simulated, self.history_start)),
+            ),
         };
-        let mut history = History::new(&self.history_id(display), row.measure.kind(), self.station.zone(), records);
+        let mut history = History::new(
+            &self.history_id(display),
+            row.measure.kind(),
+            self.station.zone(),
+            records,
+        );
         history.interval = interval;
         history.value_facets = row.measure.facets(equipment.system);
         self.attach_history(point, history)
     }
 
-    fn history_id(&self, display: &str) -> String {
+    pub fn history_id(&self, display: &str) -> String {
         format!("/{}/{}", escape(&self.station.name()), escape(display))
     }
 
     /// Adds a history extension to a point and its history to the database; returns the id.
-    pub fn attach_history(&mut self, point: Handle, mut history: History) -> Result<String, ModelError> {
+    pub fn attach_history(
+        &mut self,
+        point: Handle,
+        history: History,
+    ) -> Result<String, ModelError> {
         let regular = matches!(history.interval, CollectionInterval::Every(_));
-        let (spec, name) = match (history.kind, regular) {
-            (PointKind::Numeric, true) => ("history:NumericIntervalHistoryExt", "NumericInterval"),
-            (PointKind::Boolean, true) => ("history:BooleanIntervalHistoryExt", "BooleanInterval"),
-            (PointKind::Enum, true) => ("history:EnumIntervalHistoryExt", "EnumInterval"),
-            (PointKind::String, true) => ("history:StringIntervalHistoryExt", "StringInterval"),
-            (PointKind::Numeric, false) => ("history:NumericCovHistoryExt", "NumericCov"),
-            (PointKind::Boolean, false) => ("history:BooleanCovHistoryExt", "BooleanCov"),
-            (PointKind::Enum, false) => ("history:EnumCovHistoryExt", "EnumCov"),
-            (PointKind::String, false) => ("history:StringCovHistoryExt", "StringCov"),
+        let spec = match (history.kind, regular) {
+            (PointKind::Numeric, true) => "history:NumericIntervalHistoryExt",
+            (PointKind::Boolean, true) => "history:BooleanIntervalHistoryExt",
+            (PointKind::Enum, true) => "history:EnumIntervalHistoryExt",
+            (PointKind::String, true) => "history:StringIntervalHistoryExt",
+            (PointKind::Numeric, false) => "history:NumericCovHistoryExt",
+            (PointKind::Boolean, false) => "history:BooleanCovHistoryExt",
+            (PointKind::Enum, false) => "history:EnumCovHistoryExt",
+            (PointKind::String, false) => "history:StringCovHistoryExt",
         };
-        let extension = self.station.add(point, Some(name), spec)?;
-        let config = self
-            .station
-            .component(extension)
-            .and_then(|component| component.child("historyConfig"))
-            .ok_or(ModelError::UnknownHandle { handle: extension.0 })?;
-        let source = self.station.nav_ord(extension);
-        self.set_simple(config, "id", "history:HistoryId", &history.id)?;
-        self.station.set(config, "source", Value::OrdList(Arc::new(vec![source.clone()])))?;
-        self.station.set(config, "timeZone", Value::TimeZone(history.time_zone.name().into()))?;
-        self.station.set(config, "recordType", Value::TypeSpec(history.record_type().into()))?;
-        self.set_simple(config, "capacity", "history:Capacity", &history.capacity_text())?;
-        self.set_simple(config, "interval", "history:CollectionInterval", &history.interval.encode())?;
-        if !history.value_facets.is_empty() {
-            self.station.set(config, "valueFacets", Value::Facets(Arc::new(history.value_facets.clone())))?;
-        }
-        history.source_ord = Some(source);
-        history.point = Some(point);
         let id = history.id.clone();
-        self.station.histories.insert(history);
+        self.station.add_history(point, spec, history)?;
         Ok(id)
     }
 
-    fn alarm_extension(&mut self, point: Handle, row: &Row, equipment: &Equipment) -> Result<Option<Handle>, ModelError> {
+    fn alarm_extension(
+        &mut self,
+        point: Handle,
+        row: &Row,
+        equipment: &Equipment,
+    ) -> Result<Option<Handle>, ModelError> {
         let (name, algorithm) = match row.limits {
             Limits::None => return Ok(None),
             Limits::Range(..) => ("OutOfRangeAlarmExt", "alarm:OutOfRangeAlgorithm"),
-            Limits::State(_) => ("BooleanChangeOfStateAlarmExt", "alarm:BooleanChangeOfStateAlgorithm"),
+            Limits::State(_) => (
+                "BooleanChangeOfStateAlarmExt",
+                "alarm:BooleanChangeOfStateAlgorithm",
+            ),
         };
-        let extension = self.station.add(point, Some(name), "alarm:AlarmSourceExt")?;
-        let algorithm = self.station.replace_frozen_child(extension, "offnormalAlgorithm", algorithm)?;
+        let extension = self
+            .station
+            .add(point, Some(name), "alarm:AlarmSourceExt")?;
+        let algorithm =
+            self.station
+                .replace_frozen_child(extension, "offnormalAlgorithm", algorithm)?;
         let reader = Reader::new(row.measure, equipment.system);
         match row.limits {
             Limits::Range(low, high) => {
                 self.station.set(algorithm, "lowLimit", reader.value(low))?;
-                self.station.set(algorithm, "highLimit", reader.value(high))?;
+                self.station
+                    .set(algorithm, "highLimit", reader.value(high))?;
             }
-            Limits::State(state) => self.station.set(algorithm, "alarmValue", Value::Boolean(state))?,
+            Limits::State(state) => {
+                self.station
+                    .set(algorithm, "alarmValue", Value::Boolean(state))?
+            }
             Limits::None => {}
         }
-        self.station.set(extension, "alarmClass", Value::from(super::alarms::class_of(equipment)))?;
+        self.station.set(
+            extension,
+            "alarmClass",
+            Value::from(super::alarms::class_of(equipment)),
+        )?;
         Ok(Some(extension))
     }
 }
@@ -287,5 +423,20 @@ fn history_prefix(building: usize, equipment: &Equipment) -> String {
         Some(folder) => format!("{}_{}", equipment.device, folder),
         None => equipment.device.clone(),
     };
-    if building == 0 { device } else { format!("B{:02}_{device}", building + 1) }
+    if building == 0 {
+        device
+    } else {
+        format!("B{:02}_{device}", building + 1)
+    }
+}
+
+/// A simple of type `spec` from its encoding.
+pub fn decoded(spec: &str, text: &str) -> Result<Value, ModelError> {
+    let ty = registry::find(spec).ok_or_else(|| ModelError::UnknownType {
+        spec: spec.to_owned(),
+    })?;
+    Value::decode(ty, text).ok_or_else(|| ModelError::Undecodable {
+        spec: spec.to_owned(),
+        text: text.to_owned(),
+    })
 }
