@@ -22,20 +22,30 @@ impl DataFolder {
     /// # Errors
     /// The folder cannot be made or written, or another process holds it; that one is named.
     pub fn take(path: &Path) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(path)
-            .with_context(|| format!("the data folder {} cannot be made; set dataDir to another place", path.display()))?;
+        std::fs::create_dir_all(path).with_context(|| {
+            format!(
+                "the data folder {} cannot be made; set dataDir to another place",
+                path.display()
+            )
+        })?;
         let lock_path = path.join(LOCK_NAME);
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&lock_path)
-            .with_context(|| format!("{} cannot be written; check the rights of the folder", lock_path.display()))?;
+            .with_context(|| {
+                format!(
+                    "{} cannot be written; check the rights of the folder",
+                    lock_path.display()
+                )
+            })?;
         let holder_path = path.join(HOLDER_NAME);
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let holder = std::fs::read_to_string(&holder_path).unwrap_or_else(|_| "another process".to_owned());
+                let holder = std::fs::read_to_string(&holder_path)
+                    .unwrap_or_else(|_| "another process".to_owned());
                 bail!(
                     "the data folder {} is in use by {}; stop it, choose another dataDir, or use \
                      `niagara-bridge stdio --url …` to reach the bridge that runs",
@@ -44,12 +54,16 @@ impl DataFolder {
                 );
             }
             Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("{} cannot be locked", lock_path.display()));
+                return Err(error)
+                    .with_context(|| format!("{} cannot be locked", lock_path.display()));
             }
         }
         std::fs::write(&holder_path, format!("process {}\n", std::process::id()))
             .with_context(|| format!("{} cannot be written", holder_path.display()))?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock,
+        })
     }
 
     /// The folder.
@@ -68,7 +82,10 @@ mod tests {
         let path = parent.path().join("a/b");
         let first = DataFolder::take(&path).expect("free");
         let message = DataFolder::take(&path).expect_err("in use").to_string();
-        assert!(message.contains(&format!("process {}", std::process::id())), "{message}");
+        assert!(
+            message.contains(&format!("process {}", std::process::id())),
+            "{message}"
+        );
         assert!(message.contains(&path.display().to_string()), "{message}");
         drop(first);
         assert_eq!(DataFolder::take(&path).expect("free again").path(), path);

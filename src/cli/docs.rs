@@ -19,7 +19,8 @@ const END: &str = "<!-- tools:end -->";
 /// The file cannot be read or written, has no markers, or (with `--check`) is out of date.
 pub fn run(options: &DocsOptions) -> anyhow::Result<Ending> {
     let path = options.file.display();
-    let text = std::fs::read_to_string(&options.file).with_context(|| format!("{path} cannot be read"))?;
+    let text =
+        std::fs::read_to_string(&options.file).with_context(|| format!("{path} cannot be read"))?;
     let bridge = assembly::definitions_only()?;
     let Some(fresh) = replaced(&text, &tables(&bridge)) else {
         bail!("{path} has no lines '{BEGIN}' and '{END}'; put them where the tables shall stand");
@@ -28,7 +29,9 @@ pub fn run(options: &DocsOptions) -> anyhow::Result<Ending> {
         return Ok(Ending::Finished);
     }
     if options.check {
-        bail!("the tables in {path} are out of date; run `niagara-bridge docs` and commit the result");
+        bail!(
+            "the tables in {path} are out of date; run `niagara-bridge docs` and commit the result"
+        );
     }
     std::fs::write(&options.file, fresh).with_context(|| format!("{path} cannot be written"))?;
     Ok(Ending::Finished)
@@ -39,12 +42,15 @@ fn replaced(text: &str, tables: &str) -> Option<String> {
     let (_, tail) = rest.split_once(END)?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let tables = tables.replace('\n', newline);
-    Some(format!("{head}{BEGIN}{newline}{newline}{tables}{newline}{END}{tail}"))
+    Some(format!(
+        "{head}{BEGIN}{newline}{newline}{tables}{newline}{END}{tail}"
+    ))
 }
 
 /// The tables as Markdown.
 pub fn tables(bridge: &Bridge) -> String {
-    let mut text = String::from("| tool | category | reads or writes | what it does |\n|---|---|---|---|\n");
+    let mut text =
+        String::from("| tool | category | reads or writes | what it does |\n|---|---|---|---|\n");
     for tool in bridge.tools.definitions() {
         let kind = match (tool.annotations.read_only, tool.requires_user_context) {
             (true, _) => "reads",
@@ -62,15 +68,34 @@ pub fn tables(bridge: &Bridge) -> String {
     }
     text.push_str("\n| resource | what it is |\n|---|---|\n");
     for resource in bridge.resources.definitions() {
-        let note = if matches!(resource.address, Address::Template(_)) { " (template)" } else { "" };
-        let _ = writeln!(text, "| `{}`{note} | {} |", resource.address.text(), cell(&resource.description));
+        let note = if matches!(resource.address, Address::Template(_)) {
+            " (template)"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            text,
+            "| `{}`{note} | {} |",
+            resource.address.text(),
+            cell(&resource.description)
+        );
     }
     if bridge.prompts.definitions().next().is_some() {
         text.push_str("\n| prompt | arguments | what it does |\n|---|---|---|\n");
     }
     for prompt in bridge.prompts.definitions() {
-        let arguments: Vec<String> = prompt.arguments.iter().map(|argument| format!("`{}`", argument.name)).collect();
-        let _ = writeln!(text, "| `{}` | {} | {} |", prompt.name, arguments.join(", "), cell(&prompt.description));
+        let arguments: Vec<String> = prompt
+            .arguments
+            .iter()
+            .map(|argument| format!("`{}`", argument.name))
+            .collect();
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} |",
+            prompt.name,
+            arguments.join(", "),
+            cell(&prompt.description)
+        );
     }
     text
 }
@@ -96,7 +121,11 @@ mod tests {
         let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
         let fresh = replaced(&text, "new\n").expect("markers");
         assert_eq!(fresh, format!("a\n{BEGIN}\n\nnew\n\n{END}\nb\n"));
-        assert_eq!(replaced(&fresh, "new\n").expect("markers"), fresh, "writing twice changes nothing");
+        assert_eq!(
+            replaced(&fresh, "new\n").expect("markers"),
+            fresh,
+            "writing twice changes nothing"
+        );
         assert_eq!(replaced("no markers", "x"), None);
     }
 
@@ -105,10 +134,17 @@ mod tests {
         let bridge = assembly::definitions_only().expect("registry");
         let text = tables(&bridge);
         for tool in bridge.tools.definitions() {
-            assert!(text.contains(&format!("| `{}` | {} |", tool.name, tool.category.name())), "{}", tool.name);
+            assert!(
+                text.contains(&format!("| `{}` | {} |", tool.name, tool.category.name())),
+                "{}",
+                tool.name
+            );
         }
         assert!(text.contains("| `niagara://overview` |"));
-        assert_eq!(first_sentence("Lists 1.5 things. More."), "Lists 1.5 things.");
+        assert_eq!(
+            first_sentence("Lists 1.5 things. More."),
+            "Lists 1.5 things."
+        );
     }
 
     #[test]
@@ -116,8 +152,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let file = folder.path().join("README.md");
         std::fs::write(&file, format!("{BEGIN}\n{END}\n")).expect("write");
-        let run = |check| run(&DocsOptions { file: file.clone(), check });
-        assert!(run(true).expect_err("stale").to_string().contains("out of date"));
+        let run = |check| {
+            run(&DocsOptions {
+                file: file.clone(),
+                check,
+            })
+        };
+        assert!(
+            run(true)
+                .expect_err("stale")
+                .to_string()
+                .contains("out of date")
+        );
         run(false).expect("written");
         run(true).expect("up to date");
     }

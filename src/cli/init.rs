@@ -34,17 +34,27 @@ pub fn mint_token() -> anyhow::Result<Zeroizing<String>> {
 pub fn run(options: &InitOptions) -> anyhow::Result<Ending> {
     let text = Zeroizing::new(template(Some(&mint_token()?)));
     match &options.file {
-        None => std::io::stdout().write_all(text.as_bytes()).context("standard output cannot be written")?,
+        None => std::io::stdout()
+            .write_all(text.as_bytes())
+            .context("standard output cannot be written")?,
         Some(path) => {
             let mut options = std::fs::OpenOptions::new();
             options.write(true).create_new(true);
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             let mut file = options.open(path).with_context(|| {
-                format!("{} cannot be written; an existing file is never overwritten", path.display())
+                format!(
+                    "{} cannot be written; an existing file is never overwritten",
+                    path.display()
+                )
             })?;
-            file.write_all(text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
-            eprintln!("Wrote {}. Fill in the block 'station', then: niagara-bridge serve --config {}", path.display(), path.display());
+            file.write_all(text.as_bytes())
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+            eprintln!(
+                "Wrote {}. Fill in the block 'station', then: niagara-bridge serve --config {}",
+                path.display(),
+                path.display()
+            );
         }
     }
     Ok(Ending::Finished)
@@ -59,7 +69,9 @@ mod tests {
     fn the_written_file_can_be_loaded_and_is_never_overwritten() {
         let folder = tempfile::tempdir().expect("folder");
         let file = folder.path().join("config.yaml");
-        let options = InitOptions { file: Some(file.clone()) };
+        let options = InitOptions {
+            file: Some(file.clone()),
+        };
         run(&options).expect("written");
         let config = load(Some(&file), []).expect("loads");
         assert_eq!(config.api_token.expect("a token").expose().len(), 43);

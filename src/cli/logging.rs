@@ -22,8 +22,14 @@ pub fn start(options: &LogOptions, format: config::LogFormat, level: &str) {
         None => format == config::LogFormat::Json,
     };
     let filter = EnvFilter::new(format!("warn,niagara_bridge={level},rmcp=error"));
-    let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
-    let outcome = if json { lines.json().try_init() } else { lines.with_target(false).try_init() };
+    let lines = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(filter);
+    let outcome = if json {
+        lines.json().try_init()
+    } else {
+        lines.with_target(false).try_init()
+    };
     if let Err(error) = outcome {
         tracing::debug!(%error, "logging runs already");
     }

@@ -34,7 +34,10 @@ const INTERRUPTED: u8 = 130;
 pub fn main() -> ExitCode {
     // clap itself ends the process with 2 on wrong usage and with 0 on --help.
     let arguments = Arguments::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("niagara-bridge: the program cannot start: {error}.");

@@ -37,19 +37,30 @@ impl Answer {
     /// The station wants a login first (Station web specification §1).
     fn wants_login(&self) -> bool {
         let to_login = self.location.as_ref().is_some_and(|location| {
-            let path = location.split_once("://").map_or(location.as_str(), |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
+            let path = location
+                .split_once("://")
+                .map_or(location.as_str(), |(_, rest)| {
+                    rest.find('/').map_or("/", |at| &rest[at..])
+                });
             path.starts_with("/login") || path.starts_with("/prelogin")
         });
-        self.status == 401 || ((300..400).contains(&self.status) && to_login) || self.is_login_page()
+        self.status == 401
+            || ((300..400).contains(&self.status) && to_login)
+            || self.is_login_page()
     }
 
     fn is_login_page(&self) -> bool {
-        self.status == 200 && ["j_security_check", "login/loginN4.js", "/prelogin"].iter().any(|mark| self.body.contains(mark))
+        self.status == 200
+            && ["j_security_check", "login/loginN4.js", "/prelogin"]
+                .iter()
+                .any(|mark| self.body.contains(mark))
     }
 
     fn challenges_with(&self, scheme: &str) -> bool {
         self.challenges.iter().any(|challenge| {
-            challenge.split([',', ' ']).any(|word| word.eq_ignore_ascii_case(scheme))
+            challenge
+                .split([',', ' '])
+                .any(|word| word.eq_ignore_ascii_case(scheme))
         })
     }
 }
@@ -93,7 +104,10 @@ pub async fn look(url: &Url) -> Result<Findings, StationError> {
     let mut root = ask(&client, &url, "/", None).await?;
     let mut moved_to = None;
     if url.scheme() == "http"
-        && let Some(secure) = root.location.as_deref().and_then(|location| Url::parse(location).ok())
+        && let Some(secure) = root
+            .location
+            .as_deref()
+            .and_then(|location| Url::parse(location).ok())
         && secure.scheme() == "https"
     {
         moved_to = Some(secure.origin().ascii_serialization());
@@ -102,7 +116,10 @@ pub async fn look(url: &Url) -> Result<Findings, StationError> {
         root = ask(&client, &url, "/", None).await?;
     }
     // A name that no station has: the greeting starts an exchange and is no login attempt.
-    let hello = format!("HELLO username={}", URL_SAFE_NO_PAD.encode("niagara-bridge-probe"));
+    let hello = format!(
+        "HELLO username={}",
+        URL_SAFE_NO_PAD.encode("niagara-bridge-probe")
+    );
     Ok(Findings {
         url: url.origin().ascii_serialization(),
         moved_to,
@@ -116,7 +133,11 @@ pub async fn look(url: &Url) -> Result<Findings, StationError> {
 }
 
 fn limits() -> HttpLimits {
-    HttpLimits { request_timeout: ANSWER_LIMIT, read_retries: 0, ..HttpLimits::default() }
+    HttpLimits {
+        request_timeout: ANSWER_LIMIT,
+        read_retries: 0,
+        ..HttpLimits::default()
+    }
 }
 
 /// A client that this machine's trust allows, else one that accepts any certificate, with that one's fingerprint.
@@ -139,14 +160,24 @@ async fn trusted_client(url: &Url) -> Result<(HttpClient, Option<String>), Stati
         _ => None,
     };
     let client = HttpClient::new(&Trust::Insecure, limits())?;
-    Ok((client, Some(fingerprint.unwrap_or_else(|| "unknown".to_owned()))))
+    Ok((
+        client,
+        Some(fingerprint.unwrap_or_else(|| "unknown".to_owned())),
+    ))
 }
 
 fn fingerprint_in(text: &str) -> Option<String> {
-    text.split(|sign: char| !sign.is_ascii_hexdigit()).find(|word| word.len() == 64).map(str::to_owned)
+    text.split(|sign: char| !sign.is_ascii_hexdigit())
+        .find(|word| word.len() == 64)
+        .map(str::to_owned)
 }
 
-async fn ask(client: &HttpClient, url: &Url, path: &str, authorization: Option<&str>) -> Result<Answer, StationError> {
+async fn ask(
+    client: &HttpClient,
+    url: &Url,
+    path: &str,
+    authorization: Option<&str>,
+) -> Result<Answer, StationError> {
     let mut target = url.clone();
     target.set_path(path);
     target.set_query(None);
@@ -154,11 +185,29 @@ async fn ask(client: &HttpClient, url: &Url, path: &str, authorization: Option<&
     if let Some(value) = authorization.and_then(|text| HeaderValue::from_str(text).ok()) {
         headers.insert(header::AUTHORIZATION, value);
     }
-    let request = HttpRequest { method: Method::GET, url: target, headers, body: Bytes::new() };
+    let request = HttpRequest {
+        method: Method::GET,
+        url: target,
+        headers,
+        body: Bytes::new(),
+    };
     let sent = AtomicBool::new(false);
-    let response = client.send(request, TimeoutClass::Standard, &CallScope::within(ANSWER_LIMIT), &sent).await?;
+    let response = client
+        .send(
+            request,
+            TimeoutClass::Standard,
+            &CallScope::within(ANSWER_LIMIT),
+            &sent,
+        )
+        .await?;
     let texts = |name: HeaderName| -> Vec<String> {
-        response.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).map(str::to_owned).collect()
+        response
+            .headers
+            .get_all(name)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .map(str::to_owned)
+            .collect()
     };
     let answer = Answer {
         status: response.status,
@@ -167,7 +216,10 @@ async fn ask(client: &HttpClient, url: &Url, path: &str, authorization: Option<&
         body: String::new(),
     };
     let body = response.into_body().first_bytes(PEEK_BYTES).await?;
-    Ok(Answer { body: String::from_utf8_lossy(&body).into_owned(), ..answer })
+    Ok(Answer {
+        body: String::from_utf8_lossy(&body).into_owned(),
+        ..answer
+    })
 }
 
 /// The findings in words.
@@ -181,7 +233,10 @@ pub fn report(findings: &Findings) -> String {
     let niagara = form || findings.hello.challenges_with("SCRAM") || findings.root.wants_login();
     line("station", station_words(findings, niagara));
     if let Some(secure) = &findings.moved_to {
-        line("encryption", format!("plain HTTP is sent on to {secure}: use that address as station.url"));
+        line(
+            "encryption",
+            format!("plain HTTP is sent on to {secure}: use that address as station.url"),
+        );
     }
     if let Some(fingerprint) = &findings.untrusted {
         line(
@@ -192,11 +247,18 @@ pub fn report(findings: &Findings) -> String {
             ),
         );
     }
-    line("form login", if form {
-        "offered: station.scheme: form-scram, for users on DigestScheme (the usual case)".to_owned()
-    } else {
-        format!("no login page at /prelogin (HTTP {}): station.scheme: form-scram will not work", findings.prelogin.status)
-    });
+    line(
+        "form login",
+        if form {
+            "offered: station.scheme: form-scram, for users on DigestScheme (the usual case)"
+                .to_owned()
+        } else {
+            format!(
+                "no login page at /prelogin (HTTP {}): station.scheme: form-scram will not work",
+                findings.prelogin.status
+            )
+        },
+    );
     line("header login", header_words(&findings.hello));
     line(
         "Basic login",
@@ -204,9 +266,22 @@ pub fn report(findings: &Findings) -> String {
          administrator has added that scheme"
             .to_owned(),
     );
-    line("BQL (/ord)", interface_words(&findings.ord, "queries and exports"));
-    line("oBIX (/obix)", interface_words(&findings.obix, "values, histories and alarms; an oBIX network and its licence are needed on the station"));
-    line("BOX (/box)", "part of every Niagara 4 web service; whether the account may use it shows after login".to_owned());
+    line(
+        "BQL (/ord)",
+        interface_words(&findings.ord, "queries and exports"),
+    );
+    line(
+        "oBIX (/obix)",
+        interface_words(
+            &findings.obix,
+            "values, histories and alarms; an oBIX network and its licence are needed on the station",
+        ),
+    );
+    line(
+        "BOX (/box)",
+        "part of every Niagara 4 web service; whether the account may use it shows after login"
+            .to_owned(),
+    );
     text
 }
 
@@ -240,7 +315,10 @@ fn interface_words(answer: &Answer, what: &str) -> String {
         404 => format!("not there: {what}"),
         200 => format!("answers even without a login: check the station's guest access ({what})"),
         403 => format!("denied without a login; then: {what}"),
-        500..=599 => format!("fails (HTTP {}): the servlet is there but disabled or without licence", answer.status),
+        500..=599 => format!(
+            "fails (HTTP {}): the servlet is there but disabled or without licence",
+            answer.status
+        ),
         status => format!("answers with HTTP {status}; whether it can be used shows after login"),
     }
 }
@@ -250,17 +328,32 @@ mod tests {
     use super::*;
 
     fn redirect(location: &str) -> Answer {
-        Answer { status: 302, location: Some(location.into()), ..Answer::default() }
+        Answer {
+            status: 302,
+            location: Some(location.into()),
+            ..Answer::default()
+        }
     }
 
     fn findings() -> Findings {
         Findings {
             url: "https://station.example".into(),
             root: redirect("https://station.example/login"),
-            prelogin: Answer { status: 200, body: "<script src='login/loginN4.js'>".into(), ..Answer::default() },
+            prelogin: Answer {
+                status: 200,
+                body: "<script src='login/loginN4.js'>".into(),
+                ..Answer::default()
+            },
             ord: redirect("/login"),
-            obix: Answer { status: 404, ..Answer::default() },
-            hello: Answer { status: 401, challenges: vec!["SCRAM hash=SHA-256, handshakeToken=x".into()], ..Answer::default() },
+            obix: Answer {
+                status: 404,
+                ..Answer::default()
+            },
+            hello: Answer {
+                status: 401,
+                challenges: vec!["SCRAM hash=SHA-256, handshakeToken=x".into()],
+                ..Answer::default()
+            },
             ..Findings::default()
         }
     }
@@ -268,7 +361,12 @@ mod tests {
     #[test]
     fn a_usual_station_is_described_with_the_settings_to_use() {
         let text = report(&findings());
-        for words in ["answers as a Niagara station", "station.scheme: form-scram", "station.scheme: header-scram", "not there: values"] {
+        for words in [
+            "answers as a Niagara station",
+            "station.scheme: form-scram",
+            "station.scheme: header-scram",
+            "not there: values",
+        ] {
             assert!(text.contains(words), "{words} in\n{text}");
         }
         assert!(!text.contains("certificate"));
@@ -283,8 +381,19 @@ mod tests {
         });
         assert!(text.contains(&format!("station.tls.fingerprint: {}", "ab".repeat(32))));
         assert!(text.contains("use that address as station.url"));
-        let other = Answer { status: 200, body: "It works!".into(), ..Answer::default() };
-        let text = report(&Findings { root: other.clone(), prelogin: other.clone(), hello: other.clone(), ord: other.clone(), obix: other, ..Findings::default() });
+        let other = Answer {
+            status: 200,
+            body: "It works!".into(),
+            ..Answer::default()
+        };
+        let text = report(&Findings {
+            root: other.clone(),
+            prelogin: other.clone(),
+            hello: other.clone(),
+            ord: other.clone(),
+            obix: other,
+            ..Findings::default()
+        });
         assert!(text.contains("not as a Niagara station does"), "{text}");
         assert!(text.contains("will not work"), "{text}");
     }
@@ -292,7 +401,10 @@ mod tests {
     #[test]
     fn the_fingerprint_is_taken_from_the_refusal() {
         let pin = "0f".repeat(32);
-        assert_eq!(fingerprint_in(&format!("its fingerprint is {pin}, not the pinned one")), Some(pin));
+        assert_eq!(
+            fingerprint_in(&format!("its fingerprint is {pin}, not the pinned one")),
+            Some(pin)
+        );
         assert_eq!(fingerprint_in("handshake failed"), None);
     }
 }

@@ -18,14 +18,21 @@ pub async fn run(options: StdioOptions, log: &LogOptions) -> anyhow::Result<Endi
     let token = std::env::var(&options.token_env)
         .ok()
         .filter(|token| !token.trim().is_empty())
-        .with_context(|| format!("the environment variable {} holds no token; set it to the bridge's bearer token", options.token_env))?;
+        .with_context(|| {
+            format!(
+                "the environment variable {} holds no token; set it to the bridge's bearer token",
+                options.token_env
+            )
+        })?;
     if !["http", "https"].contains(&options.url.scheme()) {
         bail!("'{}' is no http or https address", options.url);
     }
     let trust = options.ca_file.map_or(Trust::System, Trust::CaFile);
     let relay = Relay::new(options.url, Secret::new(token.trim()), &trust)?;
     let (stop, watcher) = shutdown::watch();
-    relay.run(tokio::io::stdin(), tokio::io::stdout(), stop.clone()).await?;
+    relay
+        .run(tokio::io::stdin(), tokio::io::stdout(), stop.clone())
+        .await?;
     if stop.is_cancelled() {
         return Ok(watcher.await.unwrap_or(Ending::Finished));
     }

@@ -17,13 +17,23 @@ pub fn template(token: Option<&str>) -> String {
     for key in KEYS {
         let mut names: Vec<&str> = key.path.split('.').collect();
         let name = names.pop().unwrap_or(key.path);
-        let shared = open.iter().zip(&names).take_while(|(open, name)| open == name).count();
+        let shared = open
+            .iter()
+            .zip(&names)
+            .take_while(|(open, name)| open == name)
+            .count();
         for (depth, block) in names.iter().enumerate().skip(shared) {
             let gap = if depth == 0 { "\n" } else { "" };
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{gap}{}{block}:", "  ".repeat(depth));
         }
-        write_key(&mut text, key, name, names.len(), token.filter(|_| key.path == "apiToken"));
+        write_key(
+            &mut text,
+            key,
+            name,
+            names.len(),
+            token.filter(|_| key.path == "apiToken"),
+        );
         open = names;
     }
     text

@@ -24,7 +24,9 @@ use super::message::{Incoming, error_body};
 use super::stdio::Lines;
 use crate::config::Secret;
 use crate::station::error::StationError;
-use crate::station::http::{CallScope, HttpBody, HttpClient, HttpLimits, HttpRequest, HttpResponse, TimeoutClass, Trust};
+use crate::station::http::{
+    CallScope, HttpBody, HttpClient, HttpLimits, HttpRequest, HttpResponse, TimeoutClass, Trust,
+};
 use crate::tools::{ErrorCode, RpcError};
 
 /// Longest wait for an answer: capabilities may take 120 s.
@@ -70,14 +72,24 @@ impl Relay {
             read_retries: 0,
             ..HttpLimits::default()
         };
-        Ok(Self { client: HttpClient::new(trust, limits)?, url, token, session: Mutex::default() })
+        Ok(Self {
+            client: HttpClient::new(trust, limits)?,
+            url,
+            token,
+            session: Mutex::default(),
+        })
     }
 
     /// Relays until `input` ends or `stop` fires, then ends the session.
     ///
     /// # Errors
     /// `input` cannot be read.
-    pub async fn run<R, W>(self, input: R, output: W, stop: CancellationToken) -> std::io::Result<()>
+    pub async fn run<R, W>(
+        self,
+        input: R,
+        output: W,
+        stop: CancellationToken,
+    ) -> std::io::Result<()>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
@@ -120,7 +132,12 @@ impl Relay {
         Ok(())
     }
 
-    async fn pass_on<W: AsyncWrite + Send + Unpin>(&self, line: String, message: Incoming, output: &Mutex<Output<W>>) {
+    async fn pass_on<W: AsyncWrite + Send + Unpin>(
+        &self,
+        line: String,
+        message: Incoming,
+        output: &Mutex<Output<W>>,
+    ) {
         let body = Bytes::from(line);
         let id = match &message {
             Incoming::Request { id, .. } => Some(id.clone()),
@@ -133,11 +150,17 @@ impl Relay {
         match (outcome, id) {
             (Ok(()), _) => {}
             (Err(error), Some(id)) => write(output, &error_body(id, &error)).await,
-            (Err(error), None) => tracing::warn!(error = %error.message, "a notification did not reach the bridge"),
+            (Err(error), None) => {
+                tracing::warn!(error = %error.message, "a notification did not reach the bridge")
+            }
         }
     }
 
-    async fn open<W: AsyncWrite + Send + Unpin>(&self, body: Bytes, output: &Mutex<Output<W>>) -> Result<(), RpcError> {
+    async fn open<W: AsyncWrite + Send + Unpin>(
+        &self,
+        body: Bytes,
+        output: &Mutex<Output<W>>,
+    ) -> Result<(), RpcError> {
         let mut session = self.session.lock().await;
         let response = self.post(body.clone(), None).await?;
         session.id = response.headers.get(SESSION_HEADER).cloned();
@@ -146,7 +169,11 @@ impl Relay {
         self.forward(response, output).await
     }
 
-    async fn deliver<W: AsyncWrite + Send + Unpin>(&self, body: Bytes, output: &Mutex<Output<W>>) -> Result<(), RpcError> {
+    async fn deliver<W: AsyncWrite + Send + Unpin>(
+        &self,
+        body: Bytes,
+        output: &Mutex<Output<W>>,
+    ) -> Result<(), RpcError> {
         let id = self.session.lock().await.id.clone();
         match self.send(body.clone(), id.clone()).await? {
             Reply::Received(response) => self.forward(response, output).await,
@@ -154,7 +181,9 @@ impl Relay {
                 let id = self.reopen(id).await?;
                 match self.send(body, id).await? {
                     Reply::Received(response) => self.forward(response, output).await,
-                    Reply::Lost => Err(failed("The bridge does not keep its sessions; look into its log.")),
+                    Reply::Lost => Err(failed(
+                        "The bridge does not keep its sessions; look into its log.",
+                    )),
                 }
             }
         }
@@ -163,7 +192,11 @@ impl Relay {
     async fn send(&self, body: Bytes, session: Option<HeaderValue>) -> Result<Reply, RpcError> {
         let had_session = session.is_some();
         let response = self.post(body, session).await?;
-        Ok(if response.status == 404 && had_session { Reply::Lost } else { Reply::Received(response) })
+        Ok(if response.status == 404 && had_session {
+            Reply::Lost
+        } else {
+            Reply::Received(response)
+        })
     }
 
     /// Opens the lost session again, unless another message has done so already.
@@ -178,16 +211,29 @@ impl Relay {
         tracing::info!("the bridge has ended the session; it is opened again");
         let response = self.post(initialize, None).await?;
         if response.status != 200 {
-            return Err(failed(format!("The session could not be opened again (HTTP {}).", response.status)));
+            return Err(failed(format!(
+                "The session could not be opened again (HTTP {}).",
+                response.status
+            )));
         }
         session.id = response.headers.get(SESSION_HEADER).cloned();
         Ok(session.id.clone())
     }
 
-    async fn post(&self, body: Bytes, session: Option<HeaderValue>) -> Result<HttpResponse, RpcError> {
+    async fn post(
+        &self,
+        body: Bytes,
+        session: Option<HeaderValue>,
+    ) -> Result<HttpResponse, RpcError> {
         let mut headers = self.headers(session)?;
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        headers.insert(
+            header::ACCEPT,
+            HeaderValue::from_static("application/json, text/event-stream"),
+        );
         self.exchange(Method::POST, headers, body).await
     }
 
@@ -203,50 +249,99 @@ impl Relay {
         Ok(headers)
     }
 
-    async fn exchange(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<HttpResponse, RpcError> {
-        let request = HttpRequest { method, url: self.url.clone(), headers, body };
+    async fn exchange(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<HttpResponse, RpcError> {
+        let request = HttpRequest {
+            method,
+            url: self.url.clone(),
+            headers,
+            body,
+        };
         let sent = AtomicBool::new(false);
-        let outcome = self.client.send(request, TimeoutClass::Export, &CallScope::unlimited(), &sent).await;
+        let outcome = self
+            .client
+            .send(
+                request,
+                TimeoutClass::Export,
+                &CallScope::unlimited(),
+                &sent,
+            )
+            .await;
         outcome.map_err(|error| failed(self.unreachable(&error)))
     }
 
     fn unreachable(&self, error: &StationError) -> String {
         let cause = match error {
-            StationError::Unreachable { cause, .. } | StationError::Certificate { cause, .. } => cause.clone(),
-            StationError::Timeout { after, .. } => format!("no answer within {} s", after.as_secs()),
+            StationError::Unreachable { cause, .. } | StationError::Certificate { cause, .. } => {
+                cause.clone()
+            }
+            StationError::Timeout { after, .. } => {
+                format!("no answer within {} s", after.as_secs())
+            }
             other => other.to_string(),
         };
-        format!("The bridge at {} cannot be reached: {cause}. Check that it runs and that the address is right.", self.url)
+        format!(
+            "The bridge at {} cannot be reached: {cause}. Check that it runs and that the address is right.",
+            self.url
+        )
     }
 
-    async fn forward<W: AsyncWrite + Send + Unpin>(&self, response: HttpResponse, output: &Mutex<Output<W>>) -> Result<(), RpcError> {
+    async fn forward<W: AsyncWrite + Send + Unpin>(
+        &self,
+        response: HttpResponse,
+        output: &Mutex<Output<W>>,
+    ) -> Result<(), RpcError> {
         let (status, kind) = (response.status, response.content_type());
         match (status, kind.as_str()) {
             (202 | 204, _) => Ok(()),
             (200, "text/event-stream") => self.forward_events(response.into_body(), output).await,
-            (401, _) => Err(failed("The bridge refuses the token; check the token's environment variable.")),
+            (401, _) => Err(failed(
+                "The bridge refuses the token; check the token's environment variable.",
+            )),
             (_, "application/json") => {
                 let body = self.whole(response).await?;
-                let message: Value = serde_json::from_slice(&body)
-                    .map_err(|error| failed(format!("The bridge sent an answer that is not JSON: {error}.")))?;
+                let message: Value = serde_json::from_slice(&body).map_err(|error| {
+                    failed(format!(
+                        "The bridge sent an answer that is not JSON: {error}."
+                    ))
+                })?;
                 write(output, &message).await;
                 Ok(())
             }
             _ => {
                 let body = self.whole(response).await?;
                 let text: String = String::from_utf8_lossy(&body).chars().take(300).collect();
-                Err(failed(format!("The bridge at {} answered with HTTP {status}: {text}", self.url)))
+                Err(failed(format!(
+                    "The bridge at {} answered with HTTP {status}: {text}",
+                    self.url
+                )))
             }
         }
     }
 
     async fn whole(&self, response: HttpResponse) -> Result<Bytes, RpcError> {
-        response.into_body().bytes().await.map_err(|error| failed(self.unreachable(&error)))
+        response
+            .into_body()
+            .bytes()
+            .await
+            .map_err(|error| failed(self.unreachable(&error)))
     }
 
-    async fn forward_events<W: AsyncWrite + Send + Unpin>(&self, mut body: HttpBody, output: &Mutex<Output<W>>) -> Result<(), RpcError> {
+    async fn forward_events<W: AsyncWrite + Send + Unpin>(
+        &self,
+        mut body: HttpBody,
+        output: &Mutex<Output<W>>,
+    ) -> Result<(), RpcError> {
         let mut waiting: Vec<u8> = Vec::new();
-        while let Some(piece) = body.chunk().await.map_err(|error| failed(self.unreachable(&error)))? {
+        while let Some(piece) = body
+            .chunk()
+            .await
+            .map_err(|error| failed(self.unreachable(&error)))?
+        {
             waiting.extend_from_slice(&piece);
             while let Some(end) = waiting.windows(2).position(|pair| pair == b"\n\n") {
                 let rest = waiting.split_off(end + 2);
@@ -260,8 +355,12 @@ impl Relay {
     }
 
     async fn close(&self) {
-        let Some(id) = self.session.lock().await.id.take() else { return };
-        let Ok(headers) = self.headers(Some(id)) else { return };
+        let Some(id) = self.session.lock().await.id.take() else {
+            return;
+        };
+        let Ok(headers) = self.headers(Some(id)) else {
+            return;
+        };
         if let Err(error) = self.exchange(Method::DELETE, headers, Bytes::new()).await {
             tracing::debug!(error = %error.message, "the session could not be ended");
         }
