@@ -85,3 +85,30 @@ impl StationClock for TestClock {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeZone;
+
+    #[test]
+    fn a_shifted_clock_starts_where_it_is_told_and_runs_on() {
+        let start = Utc.with_ymd_and_hms(2025, 7, 1, 12, 0, 0).unwrap();
+        let clock = SystemClock::starting_at(start);
+        let first = clock.now();
+        assert!(first >= start && first - start < TimeDelta::minutes(1));
+        assert!(clock.now() >= first);
+    }
+
+    #[test]
+    fn a_test_clock_moves_only_by_hand() {
+        let start = Utc.with_ymd_and_hms(2025, 7, 1, 12, 0, 0).unwrap();
+        let clock = TestClock::at(start);
+        clock.advance(TimeDelta::seconds(90));
+        assert_eq!(clock.now(), start + TimeDelta::seconds(90));
+        clock.advance(TimeDelta::MAX);
+        assert_eq!(clock.now(), start + TimeDelta::seconds(90), "a step beyond the calendar is ignored");
+        clock.set(start);
+        assert_eq!(clock.now(), start);
+    }
+}

@@ -204,3 +204,68 @@ impl Station {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use chrono::{TimeZone, Utc};
+
+    fn station() -> Station {
+        sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap()
+    }
+
+    fn letters(station: &Station, account: Account, path: &str) -> String {
+        let user = station.users.get(account.user).unwrap();
+        station.permissions(user, station.resolve_component(path).unwrap()).encode()
+    }
+
+    #[test]
+    fn each_account_has_its_rights_where_it_should() {
+        let station = station();
+        let ahu = "slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTempSp";
+        let logic = "slot:/Logic/Sum";
+        assert_eq!(letters(&station, ADMIN, logic), "irwIRW");
+        assert_eq!(letters(&station, OPERATOR, ahu), "irw");
+        assert_eq!(letters(&station, OPERATOR, logic), "");
+        assert_eq!(letters(&station, VIEWER, ahu), "r");
+        assert_eq!(letters(&station, VIEWER, logic), "r");
+        assert_eq!(letters(&station, BRIDGE, logic), "irwR");
+        assert_eq!(letters(&station, OBIX, ahu), "r");
+    }
+
+    #[test]
+    fn the_way_down_to_a_readable_component_can_be_read() {
+        let station = station();
+        for path in ["slot:/", "slot:/Drivers", "slot:/Drivers/BacnetNetwork"] {
+            assert_eq!(letters(&station, OPERATOR, path), "r", "{path}");
+        }
+        assert_eq!(letters(&station, OPERATOR, "slot:/Services"), "");
+        assert_eq!(letters(&station, OPERATOR, "slot:/Drivers/ModbusTcpNetwork"), "");
+    }
+
+    #[test]
+    fn moving_the_category_moves_the_way_down() {
+        let mut station = station();
+        let device = station.resolve_component("slot:/Drivers/BacnetNetwork/AHU_1").unwrap();
+        let mask = station.users.category_mask(AHU1_CATEGORY);
+        station.set_categories(device, None).unwrap();
+        assert_eq!(letters(&station, OPERATOR, "slot:/Drivers"), "");
+        let logic = station.resolve_component("slot:/Logic").unwrap();
+        station.set_categories(logic, mask).unwrap();
+        assert_eq!(letters(&station, OPERATOR, "slot:/Logic/Sum"), "irw");
+        assert_eq!(letters(&station, OPERATOR, "slot:/"), "r");
+    }
+
+    #[test]
+    fn accounts_show_in_the_user_service_without_their_passwords() {
+        let station = station();
+        let user = station.resolve_component("slot:/Services/UserService/obix").unwrap();
+        assert_eq!(station.value(user, "authenticationSchemeName"), Some(Value::from("HTTPBasicScheme")));
+        assert_eq!(station.value(user, "authenticator/password"), Some(Value::Password));
+        for account in ALL {
+            let user = station.users.get(account.user).unwrap();
+            assert!(user.password.verify(account.password) && !user.password.verify("wrong"));
+        }
+    }
+}

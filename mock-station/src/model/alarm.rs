@@ -269,3 +269,58 @@ impl Station {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use chrono::TimeZone;
+
+    fn station() -> Station {
+        sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap()
+    }
+
+    fn sources<'a>(records: impl Iterator<Item = &'a AlarmRecord>) -> Vec<&'a str> {
+        records.filter_map(|record| record.alarm_data.text("sourceName")).collect()
+    }
+
+    #[test]
+    fn open_and_pending_alarms_are_told_apart() {
+        let station = station();
+        assert_eq!(
+            sources(station.alarms.open()),
+            ["Sample:SupplyTemp", "Sample:FanStatus", "Sample:BrokenSensor", "Sample:DeadSensor"]
+        );
+        assert_eq!(sources(station.alarms.ack_pending()), ["Sample:SupplyTemp", "Sample:FanStatus"]);
+        assert_eq!(station.alarms.iter().count(), 5);
+    }
+
+    #[test]
+    fn an_acknowledged_alarm_that_is_normal_again_closes() {
+        let mut station = station();
+        let uuid = "5f2e6d3c-0000-4000-8000-000000000001";
+        station.acknowledge_alarm(uuid, "admin").unwrap();
+        assert!(!station.alarms.get(uuid).unwrap().is_open());
+        let first = station.alarms.get(uuid).unwrap().ack_time;
+        station.tick(station.now() + chrono::TimeDelta::hours(1));
+        station.acknowledge_alarm(uuid, "bridge").unwrap();
+        let record = station.alarms.get(uuid).unwrap();
+        assert_eq!((record.ack_time, record.user.as_str()), (first, "admin"), "the first acknowledgement counts");
+        let class = station.alarm_class("defaultAlarmClass").unwrap();
+        assert_eq!(station.value(class, "unackedAlarmCount"), Some(Value::Integer(0)));
+        assert_eq!(station.value(class, "totalAlarmCount"), Some(Value::Integer(3)));
+    }
+
+    #[test]
+    fn the_archive_is_apart_and_order_is_by_time() {
+        let mut station = station();
+        let mut record = station.alarms.iter().next().unwrap().clone();
+        record.uuid = "older".to_owned();
+        record.timestamp -= chrono::TimeDelta::days(30);
+        record.archived = true;
+        station.insert_alarm(record);
+        assert_eq!(station.alarms.len(), 6);
+        assert_eq!(station.alarms.iter().count(), 5);
+        assert_eq!(station.alarms.archive().map(|record| record.uuid.as_str()).collect::<Vec<_>>(), ["older"]);
+    }
+}

@@ -364,3 +364,149 @@ fn delay(component: &Component, now: DateTime<Utc>, memory: &mut Option<Box<Memo
     };
     Value::status_boolean(output, Status::from_bits(bits & !Status::NULL))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::{TimeDelta, TimeZone};
+
+    fn station() -> Station {
+        Station::new("T", chrono_tz::Tz::UTC, Utc.with_ymd_and_hms(2026, 3, 10, 10, 0, 0).unwrap())
+    }
+
+    fn with_inputs(spec: &str, inputs: &[(&str, Value)]) -> (Station, Handle) {
+        let mut station = station();
+        let handle = station.add(station.root(), Some("X"), spec).unwrap();
+        for (slot, value) in inputs {
+            station.set(handle, slot, value.clone()).unwrap();
+        }
+        (station, handle)
+    }
+
+    fn result(spec: &str, inputs: &[(&str, Value)]) -> (String, u32) {
+        let (station, handle) = with_inputs(spec, inputs);
+        let (value, status) = station.out(handle).unwrap();
+        (value.encode(), status.bits)
+    }
+
+    fn number(number: f64) -> Value {
+        Value::status_numeric(number, Status::ok())
+    }
+
+    fn flag(flag: bool) -> Value {
+        Value::status_boolean(flag, Status::ok())
+    }
+
+    #[test]
+    fn arithmetic_leaves_null_inputs_out() {
+        let abc = [("inA", number(6.0)), ("inB", number(3.0)), ("inD", number(0.5))];
+        assert_eq!(result("kitControl:Add", &abc).0, "9.5");
+        assert_eq!(result("kitControl:Multiply", &abc).0, "9.0");
+        assert_eq!(result("kitControl:Average", &abc[..2]).0, "4.5");
+        assert_eq!(result("kitControl:Minimum", &abc).0, "0.5");
+        assert_eq!(result("kitControl:Maximum", &abc).0, "6.0");
+        assert_eq!(result("kitControl:Subtract", &abc[..2]).0, "3.0");
+        assert_eq!(result("kitControl:Divide", &[("inA", number(1.0)), ("inB", number(0.0))]).0, "nan");
+        assert_eq!(result("kitControl:Subtract", &abc[..1]), ("0.0".into(), Status::NULL));
+        assert_eq!(result("kitControl:Add", &[]), ("0.0".into(), Status::NULL));
+    }
+
+    #[test]
+    fn logic_and_comparison_decide() {
+        let ab = [("inA", flag(true)), ("inB", flag(false))];
+        assert_eq!(result("kitControl:And", &ab).0, "false");
+        assert_eq!(result("kitControl:Or", &ab).0, "true");
+        assert_eq!(result("kitControl:Xor", &ab).0, "true");
+        assert_eq!(result("kitControl:Not", &[("in", flag(true))]).0, "false");
+        assert_eq!(result("kitControl:Not", &[]), ("false".into(), Status::NULL));
+        let numbers = [("inA", number(2.0)), ("inB", number(2.0))];
+        assert_eq!(result("kitControl:GreaterThan", &numbers).0, "false");
+        assert_eq!(result("kitControl:GreaterThanEqual", &numbers).0, "true");
+        assert_eq!(result("kitControl:LessThan", &numbers).0, "false");
+        assert_eq!(result("kitControl:Equal", &numbers).0, "true");
+    }
+
+    #[test]
+    fn only_chosen_status_flags_pass_through() {
+        let fault = Value::status_numeric(1.0, Status::from_bits(Status::FAULT | Status::ALARM));
+        assert_eq!(result("kitControl:Add", &[("inA", fault.clone())]).1, 0);
+        let mask = Value::Status(Status::from_bits(Status::FAULT));
+        assert_eq!(result("kitControl:Add", &[("propagateFlags", mask), ("inA", fault)]).1, Status::FAULT);
+    }
+
+    #[test]
+    fn a_switch_passes_the_chosen_input_with_its_status() {
+        let down = Value::status_numeric(7.0, Status::from_bits(Status::DOWN));
+        let inputs = [("inTrue", number(1.0)), ("inFalse", down), ("inSwitch", flag(false))];
+        assert_eq!(result("kitControl:NumericSwitch", &inputs), ("7.0".into(), Status::DOWN));
+        assert_eq!(result("kitControl:NumericSwitch", &inputs[..2]), ("0.0".into(), Status::NULL));
+    }
+
+    #[test]
+    fn a_reset_is_linear_between_its_limits() {
+        let limits = [
+            ("inputLowLimit", number(0.0)),
+            ("inputHighLimit", number(20.0)),
+            ("outputLowLimit", number(80.0)),
+            ("outputHighLimit", number(40.0)),
+        ];
+        for (input, output) in [(-10.0, "80.0"), (5.0, "70.0"), (30.0, "40.0")] {
+            let mut inputs = limits.to_vec();
+            inputs.push(("inA", number(input)));
+            assert_eq!(result("kitControl:Reset", &inputs).0, output);
+        }
+    }
+
+    #[test]
+    fn waves_are_functions_of_time() {
+        let (mut station, handle) = with_inputs("kitControl:Ramp", &[("period", Value::RelTime(40_000))]);
+        let start = Utc.timestamp_opt(40 * 1_000_000, 0).unwrap();
+        for (seconds, expected) in [(0, 0.0), (10, 50.0), (20, 100.0), (30, 50.0), (40, 0.0)] {
+            station.tick(start + TimeDelta::seconds(seconds));
+            assert_eq!(station.out(handle).unwrap().0, Value::Double(expected), "{seconds}");
+        }
+        station.set(handle, "enabled", Value::Boolean(false)).unwrap();
+        station.tick(start + TimeDelta::seconds(55));
+        assert_eq!(station.out(handle).unwrap().0, Value::Double(0.0), "a disabled ramp holds");
+    }
+
+    #[test]
+    fn a_loop_integrates_over_minutes_and_stays_in_its_limits() {
+        let (mut station, handle) = with_inputs(
+            "kitControl:LoopPoint",
+            &[
+                ("controlledVariable", number(22.0)),
+                ("setpoint", number(20.0)),
+                ("proportionalConstant", Value::Double(10.0)),
+                ("integralConstant", Value::Double(0.5)),
+            ],
+        );
+        let start = station.now();
+        let out = |station: &Station| station.out(handle).unwrap().0.as_f64().unwrap();
+        assert_eq!(out(&station), 20.0);
+        station.tick(start + TimeDelta::minutes(1));
+        assert_eq!(out(&station), 30.0);
+        station.tick(start + TimeDelta::hours(5));
+        assert_eq!(out(&station), 100.0);
+        station.invoke(handle, "resetIntegral", None).unwrap();
+        assert_eq!(out(&station), 20.0);
+        station.set(handle, "loopEnable", flag(false)).unwrap();
+        assert_eq!(out(&station), 0.0);
+    }
+
+    #[test]
+    fn a_delay_waits_for_its_input_to_last() {
+        let (mut station, handle) = with_inputs("kitControl:BooleanDelay", &[("in", flag(true))]);
+        let start = station.now();
+        let out = |station: &Station| station.out(handle).unwrap().0;
+        station.tick(start + TimeDelta::seconds(9));
+        assert_eq!(out(&station), Value::Boolean(false));
+        station.tick(start + TimeDelta::seconds(10));
+        assert_eq!(out(&station), Value::Boolean(true));
+        station.set(handle, "in", flag(false)).unwrap();
+        station.tick(start + TimeDelta::seconds(19));
+        station.set(handle, "in", flag(true)).unwrap();
+        station.tick(start + TimeDelta::seconds(21));
+        assert_eq!(out(&station), Value::Boolean(true), "a short drop does not come through");
+    }
+}

@@ -324,3 +324,131 @@ fn convert_simple(value: &Value, target: &Value, kind: PointKind) -> Option<Valu
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::point::FeedSample;
+    use crate::model::status::Status;
+    use chrono::{DateTime, TimeDelta, TimeZone, Utc};
+
+    fn station() -> Station {
+        Station::new("T", chrono_tz::Tz::UTC, Utc.with_ymd_and_hms(2026, 3, 10, 10, 0, 0).unwrap())
+    }
+
+    fn add(station: &mut Station, name: &str, spec: &str) -> Handle {
+        station.add(station.root(), Some(name), spec).unwrap()
+    }
+
+    fn number(station: &Station, handle: Handle) -> f64 {
+        station.out(handle).unwrap().0.as_f64().unwrap()
+    }
+
+    #[test]
+    fn a_change_runs_through_a_chain_at_once() {
+        let mut station = station();
+        let source = add(&mut station, "Source", "kitControl:NumericConst");
+        let mut last = source;
+        for number in 0..20 {
+            let next = add(&mut station, &format!("W{number}"), "control:NumericWritable");
+            station.link(last, "out", next, "in16").unwrap();
+            last = next;
+        }
+        station.set(source, "value/value", Value::Double(33.0)).unwrap();
+        assert_eq!(number(&station, last), 33.0);
+        assert_eq!(station.out(last).unwrap().1.active_level(), Some(16));
+    }
+
+    #[test]
+    fn a_cycle_settles_or_is_cut() {
+        let mut station = station();
+        let a = add(&mut station, "A", "kitControl:Add");
+        let one = add(&mut station, "One", "kitControl:NumericConst");
+        station.set(one, "value/value", Value::Double(1.0)).unwrap();
+        station.link(one, "out", a, "inA").unwrap();
+        station.link(a, "out", a, "inB").unwrap();
+        let first = number(&station, a);
+        assert!((2.0..20.0).contains(&first), "{first}");
+        let x = add(&mut station, "X", "control:NumericWritable");
+        let y = add(&mut station, "Y", "control:NumericWritable");
+        station.link(x, "out", y, "in10").unwrap();
+        station.link(y, "out", x, "in12").unwrap();
+        station.set(x, "in5", Value::status_numeric(4.0, Status::ok())).unwrap();
+        assert_eq!(number(&station, y), 4.0);
+    }
+
+    #[test]
+    fn kinds_are_converted_on_the_way() {
+        let mut station = station();
+        let source = add(&mut station, "N", "kitControl:NumericConst");
+        let flag = add(&mut station, "B", "control:BooleanWritable");
+        let text = add(&mut station, "S", "control:StringWritable");
+        let link = station.link(source, "out", flag, "in10").unwrap();
+        station.link(source, "out", text, "in10").unwrap();
+        station.set(source, "value/value", Value::Double(2.0)).unwrap();
+        assert_eq!(station.out(flag).unwrap().0, Value::Boolean(true));
+        assert_eq!(station.out(text).unwrap().0, Value::from("2.0"));
+        let slot = station.slot(flag, &link).unwrap();
+        assert!(slot.is_link());
+        assert_eq!(slot.value().unwrap().type_spec(), "baja:ConversionLink");
+    }
+
+    #[test]
+    fn a_driver_point_carries_its_status_over_a_link() {
+        let mut station = station();
+        let start = station.now();
+        let sensor = add(&mut station, "Sensor", "control:NumericPoint");
+        let target = add(&mut station, "Target", "control:NumericWritable");
+        station.link(sensor, "out", target, "in16").unwrap();
+        let feed = move |now: DateTime<Utc>| match (now - start).num_seconds() {
+            seconds if seconds < 10 => FeedSample::ok(seconds as f64),
+            _ => FeedSample::with_status(99.0, Status::FAULT),
+        };
+        station.attach_feed(sensor, Arc::new(feed));
+        station.tick(start + TimeDelta::seconds(5));
+        assert_eq!(number(&station, target), 5.0);
+        station.tick(start + TimeDelta::seconds(10));
+        assert_eq!(station.value(target, "in16/status").unwrap().encode(), "2");
+        let (held, status) = station.out(target).unwrap();
+        assert_eq!((held.as_f64(), status.has(Status::NULL)), (Some(5.0), true), "the last good value stays, marked null");
+    }
+
+    #[test]
+    fn a_removed_source_takes_its_links_along() {
+        let mut station = station();
+        let source = add(&mut station, "Source", "kitControl:NumericConst");
+        let target = add(&mut station, "Target", "control:NumericWritable");
+        let link = station.link(source, "out", target, "in16").unwrap();
+        assert_eq!(station.links().from(source).len(), 1);
+        station.rename(target, &link, "Feed").unwrap();
+        assert_eq!(&*station.links().to(target)[0].slot, "Feed");
+        station.remove_component(source).unwrap();
+        assert!(station.slot(target, "Feed").is_none());
+        assert!(station.links().to(target).is_empty());
+    }
+
+    #[test]
+    fn removing_or_disabling_a_link_stops_it() {
+        let mut station = station();
+        let source = add(&mut station, "Source", "kitControl:NumericConst");
+        let target = add(&mut station, "Target", "control:NumericWritable");
+        let link = station.link(source, "out", target, "in16").unwrap();
+        station.set(target, &format!("{link}/enabled"), Value::Boolean(false)).unwrap();
+        station.set(source, "value/value", Value::Double(5.0)).unwrap();
+        assert_eq!(number(&station, target), 0.0);
+        station.set(target, &format!("{link}/enabled"), Value::Boolean(true)).unwrap();
+        assert_eq!(number(&station, target), 5.0);
+        station.remove(target, &link).unwrap();
+        station.set(source, "value/value", Value::Double(6.0)).unwrap();
+        assert_eq!(number(&station, target), 5.0);
+    }
+
+    #[test]
+    fn links_to_nothing_are_refused() {
+        let mut station = station();
+        let source = add(&mut station, "Source", "kitControl:NumericConst");
+        let target = add(&mut station, "Target", "control:NumericWritable");
+        assert!(matches!(station.link(source, "nope", target, "in16"), Err(ModelError::IllegalLink { .. })));
+        assert!(matches!(station.link(source, "out", target, "in17"), Err(ModelError::IllegalLink { .. })));
+    }
+}

@@ -228,3 +228,107 @@ impl Station {
             .map(|(value, status)| (value.clone(), status.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeZone;
+    use proptest::prelude::*;
+
+    fn station_with(spec: &str) -> (Station, Handle) {
+        let now = Utc.with_ymd_and_hms(2026, 3, 10, 10, 0, 0).unwrap();
+        let mut station = Station::new("T", chrono_tz::Tz::UTC, now);
+        let point = station.add(station.root(), Some("P"), spec).unwrap();
+        (station, point)
+    }
+
+    fn level(station: &Station, point: Handle) -> (Option<f64>, String) {
+        let (value, status) = station.out(point).unwrap();
+        (value.as_f64(), status.encode())
+    }
+
+    #[test]
+    fn a_new_writable_is_null_and_has_its_frozen_null_proxy() {
+        let (station, point) = station_with("control:NumericWritable");
+        assert_eq!(level(&station, point), (Some(0.0), "40;activeLevel=e:17@control:PriorityLevel".into()));
+        let proxy = station.component(point).unwrap().child("proxyExt").unwrap();
+        assert_eq!(station.component(proxy).unwrap().ty().spec(), "control:NullProxyExt");
+    }
+
+    #[test]
+    fn the_lowest_level_wins_and_releasing_it_falls_back_step_by_step() {
+        let (mut station, point) = station_with("control:NumericWritable");
+        let ok = |number| Value::status_numeric(number, Status::ok());
+        station.set(point, "fallback", ok(1.0)).unwrap();
+        station.set(point, "in16", ok(2.0)).unwrap();
+        station.set(point, "in9", ok(3.0)).unwrap();
+        assert_eq!(level(&station, point), (Some(3.0), "0;activeLevel=e:9@control:PriorityLevel".into()));
+        station.set(point, "in9", Value::status_numeric(3.0, Status::null())).unwrap();
+        assert_eq!(level(&station, point).0, Some(2.0));
+        station.set(point, "in16/status", Value::Status(Status::from_bits(Status::FAULT))).unwrap();
+        assert_eq!(level(&station, point), (Some(1.0), "0;activeLevel=e:17@control:PriorityLevel".into()));
+        station.set(point, "fallback", Value::status_numeric(0.0, Status::null())).unwrap();
+        assert_eq!(level(&station, point), (Some(1.0), "40;activeLevel=e:17@control:PriorityLevel".into()));
+    }
+
+    #[test]
+    fn setting_only_the_value_of_an_input_leaves_it_inactive() {
+        let (mut station, point) = station_with("control:NumericWritable");
+        station.set(point, "in10/value", Value::Double(55.0)).unwrap();
+        assert_eq!(station.value(point, "in10/value"), Some(Value::Double(55.0)));
+        assert!(station.out(point).unwrap().1.has(Status::NULL));
+        let partial = super::super::value::StructValue {
+            ty: super::super::registry::find("baja:StatusNumeric").unwrap(),
+            members: vec![super::super::value::Member { name: "value".into(), value: Value::Double(56.0) }],
+        };
+        station.set(point, "in10", Value::Struct(partial)).unwrap();
+        assert_eq!(station.value(point, "in10/status").unwrap().encode(), "40");
+    }
+
+    #[test]
+    fn a_driver_that_feeds_a_writable_arrives_at_level_16() {
+        let (mut station, point) = station_with("control:NumericWritable");
+        station.attach_feed(point, Arc::new(ConstantFeed(FeedSample::ok(7.0))));
+        assert_eq!(level(&station, point), (Some(7.0), "0;activeLevel=e:16@control:PriorityLevel".into()));
+        station.set(point, "in8", Value::status_numeric(9.0, Status::ok())).unwrap();
+        assert_eq!(level(&station, point).0, Some(9.0));
+    }
+
+    #[test]
+    fn a_read_only_point_follows_its_driver_without_a_tick_of_its_own() {
+        let (mut station, point) = station_with("control:NumericPoint");
+        let start = station.now();
+        let feed = move |now: DateTime<Utc>| match (now - start).num_seconds() {
+            seconds if seconds < 60 => FeedSample::ok(seconds as f64),
+            _ => FeedSample::with_status(0.0, Status::DOWN),
+        };
+        station.attach_feed(point, Arc::new(feed));
+        station.tick(start + chrono::TimeDelta::seconds(42));
+        assert_eq!(level(&station, point), (Some(42.0), "0".into()));
+        station.tick(start + chrono::TimeDelta::seconds(60));
+        assert_eq!(level(&station, point), (Some(0.0), "4".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn out_is_always_the_first_valid_input(
+            inputs in proptest::collection::vec(proptest::option::of((-100.0..100.0_f64, 0_u32..0x100)), 16),
+            order in Just((0..16_usize).collect::<Vec<_>>()).prop_shuffle(),
+        ) {
+            let (mut station, point) = station_with("control:NumericWritable");
+            station.set(point, "fallback", Value::status_numeric(-1.0, Status::ok())).unwrap();
+            for index in order {
+                if let Some((number, bits)) = inputs[index] {
+                    station.set(point, INPUTS[index], Value::status_numeric(number, Status::from_bits(bits))).unwrap();
+                }
+            }
+            let expected = inputs.iter().enumerate().find_map(|(index, input)| {
+                input.filter(|(_, bits)| bits & 0x57 == 0).map(|(number, _)| (number, index as i32 + 1))
+            });
+            let (value, status) = station.out(point).unwrap();
+            let (number, level) = expected.unwrap_or((-1.0, FALLBACK_LEVEL));
+            prop_assert_eq!(value.as_f64(), Some(number));
+            prop_assert_eq!(status.active_level(), Some(level));
+        }
+    }
+}

@@ -139,3 +139,77 @@ impl Station {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use chrono::{TimeZone, Utc};
+    use proptest::prelude::*;
+
+    fn station() -> Station {
+        sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn all_spellings_lead_to_the_same_component() {
+        let station = station();
+        let handle = station.resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2").unwrap();
+        for ord in [
+            "station:|slot:/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2".to_owned(),
+            "local:|station:|slot:/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2/".to_owned(),
+            "/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2".to_owned(),
+            format!("h:{handle}"),
+            format!("station:|h:{handle}"),
+            format!("h:{handle}|slot:proxyExt/.."),
+            format!("h:{handle}|slot:../$31st$20Floor$20CO2"),
+        ] {
+            assert_eq!(station.resolve_component(&ord), Ok(handle), "{ord}");
+        }
+        assert_eq!(station.resolve_component("station:|slot:/"), Ok(station.root()));
+        assert_eq!(station.resolve_component("service:alarm:AlarmService"), station.resolve_component("slot:/Services/AlarmService"));
+    }
+
+    #[test]
+    fn a_path_may_end_in_a_property() {
+        let station = station();
+        let target = station.resolve("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp/out/value").unwrap();
+        assert_eq!(target.property, "out/value");
+        assert_eq!(station.value(target.component, &target.property).unwrap().encode(), "14.5");
+    }
+
+    #[test]
+    fn what_leads_nowhere_says_why() {
+        let station = station();
+        for (ord, words) in [
+            ("slot://Drivers", "// is illegal"),
+            ("slot:/Nope", "no slot Nope"),
+            ("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp/out/nope", "no slot out/nope"),
+            ("h:ffffff", "no component has this handle"),
+            ("h:xyz", "hexadecimal"),
+            ("sql:select", "scheme"),
+            ("service:no:Such", "no such service"),
+            ("slot:/..", "no parent"),
+            ("", "empty"),
+        ] {
+            let error = station.resolve_component(ord).unwrap_err().to_string();
+            assert!(error.contains(words), "{ord}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(ord in "(station:\\||slot:|h:|/|\\||\\.\\.|[A-Za-z$/:]){0,12}") {
+            let _ = station().resolve(&ord);
+        }
+    }
+
+    #[test]
+    fn every_component_is_found_by_its_own_path() {
+        let station = station();
+        for component in station.descendants(station.root()) {
+            assert_eq!(station.resolve_component(&station.slot_path(component.handle())), Ok(component.handle()));
+            assert_eq!(station.resolve_component(&station.nav_ord(component.handle())), Ok(component.handle()));
+        }
+    }
+}

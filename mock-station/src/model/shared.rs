@@ -62,3 +62,27 @@ impl SharedStation {
         guard
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use crate::clock::TestClock;
+    use chrono::{TimeDelta, TimeZone};
+
+    #[test]
+    fn whoever_looks_sees_the_present_second() {
+        let start = Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap();
+        let clock = Arc::new(TestClock::at(start));
+        let shared = SharedStation::new(sample::station(start).unwrap(), clock.clone());
+        let sine = shared.read().resolve_component("slot:/Logic/Sine").unwrap();
+        let before = shared.read().out(sine).unwrap().0;
+        clock.advance(TimeDelta::milliseconds(900));
+        assert_eq!(shared.read().out(sine).unwrap().0, before, "less than a second is no new instant");
+        clock.advance(TimeDelta::seconds(4));
+        assert_ne!(shared.read().out(sine).unwrap().0, before);
+        assert_eq!(shared.read().now(), start + TimeDelta::seconds(4));
+        clock.set(start);
+        assert_eq!(shared.write().out(sine).unwrap().0, before, "the clock may also jump back");
+    }
+}

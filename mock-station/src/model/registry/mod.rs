@@ -317,3 +317,91 @@ static STATUS_MEMBERS: LazyLock<(Arc<str>, Arc<str>)> =
 pub(crate) fn status_member_names() -> (Arc<str>, Arc<str>) {
     STATUS_MEMBERS.clone()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ancestry_runs_through_super_types_and_interfaces() {
+        let writable = find("control:NumericWritable").unwrap();
+        assert!(writable.is("control:NumericPoint") && writable.is("control:ControlPoint") && writable.is("baja:Component"));
+        assert!(writable.is("baja:IStatus") && writable.is("control:IWritablePoint"));
+        assert!(!writable.is("control:BooleanPoint"));
+        let specs: Vec<&str> = writable.ancestry().iter().map(|ty| ty.spec()).collect();
+        assert_eq!(specs.first().copied(), Some("control:NumericWritable"));
+        assert_eq!(specs.last().copied(), Some("baja:Object"));
+        assert!(find("history:NumericIntervalHistoryExt").unwrap().is("history:HistoryExt"));
+        assert!(find("baja:ConversionLink").unwrap().is_link());
+        assert!(find("baja:Double").unwrap().is_number() && !find("baja:Double").unwrap().is_complex());
+        assert!(find("no:Such").is_none());
+    }
+
+    #[test]
+    fn redeclared_slots_keep_the_place_of_the_first_declaration() {
+        let point = find("control:NumericPoint").unwrap();
+        let names: Vec<&str> = point.slots().iter().map(|slot| &*slot.name).collect();
+        assert_eq!(names, ["facets", "proxyExt", "out"]);
+        let own: Vec<&str> = point.own_slots().iter().map(|slot| &*slot.name).collect();
+        assert_eq!(own, ["facets", "out"]);
+        assert_eq!(point.slot("facets").unwrap().declared_in, "control:ControlPoint");
+    }
+
+    #[test]
+    fn actions_tell_their_arguments() {
+        let active = find("control:BooleanWritable").unwrap().slot("active").unwrap();
+        assert_eq!(active.action().unwrap().parameter.unwrap().spec(), "control:Override");
+        assert!(active.flags.contains(Flags::OPERATOR));
+        let auto = find("control:NumericWritable").unwrap().slot("emergencyAuto").unwrap();
+        assert!(auto.action().unwrap().parameter.is_none() && !auto.flags.contains(Flags::OPERATOR));
+    }
+
+    #[test]
+    fn unset_inputs_are_null_but_the_bare_type_is_ok() {
+        let input = find("control:NumericWritable").unwrap().slot("in5").unwrap().default_value().unwrap().clone();
+        assert_eq!(input.as_status_value().unwrap().1.encode(), "40");
+        let bare = find("baja:StatusNumeric").unwrap().default_value().unwrap();
+        assert_eq!(bare.as_status_value().unwrap().1.encode(), "0");
+        let members: Vec<String> =
+            bare.as_struct().unwrap().members.iter().map(|member| member.name.to_string()).collect();
+        assert_eq!(members, ["value", "status"]);
+    }
+
+    #[test]
+    fn every_simple_default_survives_its_encoding() {
+        let mut checked = 0;
+        for ty in all() {
+            for slot in ty.own_slots() {
+                let Some(default) = slot.default_value().filter(|default| default.as_struct().is_none()) else { continue };
+                let spec = find(default.type_spec()).unwrap();
+                let back = Value::decode(spec, &default.encode());
+                assert!(back.is_some_and(|back| back.same_as(default)), "{}.{}", ty.spec(), slot.name);
+                checked += 1;
+            }
+        }
+        assert!(checked > 200, "{checked}");
+    }
+
+    #[test]
+    fn every_concrete_component_can_be_created_somewhere() {
+        use crate::model::station::Station;
+        let mut station = Station::new("T", chrono_tz::Tz::UTC, chrono::DateTime::UNIX_EPOCH);
+        let mut parents = vec![station.root()];
+        for (parent, spec) in [
+            (0, "driver:DriverContainer"),
+            (1, "bacnet:BacnetNetwork"),
+            (0, "control:NumericWritable"),
+        ] {
+            parents.push(station.add(parents[parent], None, spec).unwrap());
+        }
+        parents.push(station.service("baja:UserService").unwrap());
+        for ty in concrete_types("baja:Component") {
+            if ty.is("baja:Station") || ty.is("control:AbstractProxyExt") {
+                continue;
+            }
+            let made = parents.iter().find_map(|parent| station.add(*parent, None, ty.spec()).ok());
+            let made = made.unwrap_or_else(|| panic!("{} fits nowhere", ty.spec()));
+            assert_eq!(station.slots(made).len(), ty.slots().len(), "{}", ty.spec());
+        }
+    }
+}
