@@ -107,7 +107,11 @@ mod tests {
         clock.advance(TimeDelta::seconds(90));
         assert_eq!(clock.now(), start + TimeDelta::seconds(90));
         clock.advance(TimeDelta::MAX);
-        assert_eq!(clock.now(), start + TimeDelta::seconds(90), "a step beyond the calendar is ignored");
+        assert_eq!(
+            clock.now(),
+            start + TimeDelta::seconds(90),
+            "a step beyond the calendar is ignored"
+        );
         clock.set(start);
         assert_eq!(clock.now(), start);
     }

@@ -217,7 +217,9 @@ mod tests {
 
     fn letters(station: &Station, account: Account, path: &str) -> String {
         let user = station.users.get(account.user).unwrap();
-        station.permissions(user, station.resolve_component(path).unwrap()).encode()
+        station
+            .permissions(user, station.resolve_component(path).unwrap())
+            .encode()
     }
 
     #[test]
@@ -241,13 +243,18 @@ mod tests {
             assert_eq!(letters(&station, OPERATOR, path), "r", "{path}");
         }
         assert_eq!(letters(&station, OPERATOR, "slot:/Services"), "");
-        assert_eq!(letters(&station, OPERATOR, "slot:/Drivers/ModbusTcpNetwork"), "");
+        assert_eq!(
+            letters(&station, OPERATOR, "slot:/Drivers/ModbusTcpNetwork"),
+            ""
+        );
     }
 
     #[test]
     fn moving_the_category_moves_the_way_down() {
         let mut station = station();
-        let device = station.resolve_component("slot:/Drivers/BacnetNetwork/AHU_1").unwrap();
+        let device = station
+            .resolve_component("slot:/Drivers/BacnetNetwork/AHU_1")
+            .unwrap();
         let mask = station.users.category_mask(AHU1_CATEGORY);
         station.set_categories(device, None).unwrap();
         assert_eq!(letters(&station, OPERATOR, "slot:/Drivers"), "");
@@ -260,9 +267,17 @@ mod tests {
     #[test]
     fn accounts_show_in_the_user_service_without_their_passwords() {
         let station = station();
-        let user = station.resolve_component("slot:/Services/UserService/obix").unwrap();
-        assert_eq!(station.value(user, "authenticationSchemeName"), Some(Value::from("HTTPBasicScheme")));
-        assert_eq!(station.value(user, "authenticator/password"), Some(Value::Password));
+        let user = station
+            .resolve_component("slot:/Services/UserService/obix")
+            .unwrap();
+        assert_eq!(
+            station.value(user, "authenticationSchemeName"),
+            Some(Value::from("HTTPBasicScheme"))
+        );
+        assert_eq!(
+            station.value(user, "authenticator/password"),
+            Some(Value::Password)
+        );
         for account in ALL {
             let user = station.users.get(account.user).unwrap();
             assert!(user.password.verify(account.password) && !user.password.verify("wrong"));

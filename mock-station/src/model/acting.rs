@@ -324,26 +324,50 @@ mod tests {
     use chrono::{TimeZone, Utc};
 
     fn station() -> (Station, Handle) {
-        let station = sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap();
-        let setpoint = station.resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTempSp").unwrap();
+        let station =
+            sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap();
+        let setpoint = station
+            .resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTempSp")
+            .unwrap();
         (station, setpoint)
     }
 
     #[test]
     fn an_operator_commands_its_own_unit_and_the_trail_says_so() {
         let (mut station, setpoint) = station();
-        station.invoke_as(OPERATOR.user, setpoint, "set", Some(Value::Double(18.0))).unwrap();
-        station.set_as(OPERATOR.user, setpoint, "in12", Value::status_numeric(17.0, Status::ok())).unwrap();
+        station
+            .invoke_as(OPERATOR.user, setpoint, "set", Some(Value::Double(18.0)))
+            .unwrap();
+        station
+            .set_as(
+                OPERATOR.user,
+                setpoint,
+                "in12",
+                Value::status_numeric(17.0, Status::ok()),
+            )
+            .unwrap();
         let trail: Vec<(AuditOperation, &str, &str, &str)> = station
             .audit
             .of_user(OPERATOR.user)
-            .map(|entry| (entry.operation, entry.slot.as_str(), entry.old_value.as_str(), entry.new_value.as_str()))
+            .map(|entry| {
+                (
+                    entry.operation,
+                    entry.slot.as_str(),
+                    entry.old_value.as_str(),
+                    entry.new_value.as_str(),
+                )
+            })
             .collect();
         assert_eq!(
             trail,
             [
                 (AuditOperation::Invoked, "set", "", "18.0"),
-                (AuditOperation::Changed, "in12", "value=0.0,status=40", "value=17.0,status=0"),
+                (
+                    AuditOperation::Changed,
+                    "in12",
+                    "value=0.0,status=40",
+                    "value=17.0,status=0"
+                ),
             ]
         );
     }
@@ -353,15 +377,42 @@ mod tests {
         let (mut station, setpoint) = station();
         let sum = station.resolve_component("slot:/Logic/Sum").unwrap();
         let refused = [
-            station.invoke_as(VIEWER.user, setpoint, "set", Some(Value::Double(1.0))).err(),
-            station.invoke_as(OPERATOR.user, setpoint, "emergencyOverride", Some(Value::Double(1.0))).err(),
-            station.set_as(OPERATOR.user, sum, "inC", Value::status_numeric(1.0, Status::ok())).err(),
+            station
+                .invoke_as(VIEWER.user, setpoint, "set", Some(Value::Double(1.0)))
+                .err(),
+            station
+                .invoke_as(
+                    OPERATOR.user,
+                    setpoint,
+                    "emergencyOverride",
+                    Some(Value::Double(1.0)),
+                )
+                .err(),
+            station
+                .set_as(
+                    OPERATOR.user,
+                    sum,
+                    "inC",
+                    Value::status_numeric(1.0, Status::ok()),
+                )
+                .err(),
             station.add_as(BRIDGE.user, sum, None, "baja:Folder").err(),
-            station.set_as(ADMIN.user, setpoint, "out/value", Value::Double(1.0)).err(),
-            station.set_as("nobody", setpoint, "in12/value", Value::Double(1.0)).err(),
+            station
+                .set_as(ADMIN.user, setpoint, "out/value", Value::Double(1.0))
+                .err(),
+            station
+                .set_as("nobody", setpoint, "in12/value", Value::Double(1.0))
+                .err(),
         ];
-        let texts: Vec<String> = refused.iter().map(|error| error.as_ref().unwrap().to_string()).collect();
-        assert!(texts[0].contains("permission denied: viewer needs i on slot:/Drivers"), "{}", texts[0]);
+        let texts: Vec<String> = refused
+            .iter()
+            .map(|error| error.as_ref().unwrap().to_string())
+            .collect();
+        assert!(
+            texts[0].contains("permission denied: viewer needs i on slot:/Drivers"),
+            "{}",
+            texts[0]
+        );
         assert!(texts[1].contains("needs I"), "{}", texts[1]);
         assert!(texts[2].contains("needs W"), "{}", texts[2]);
         assert!(texts[3].contains("needs W"), "{}", texts[3]);
@@ -377,9 +428,18 @@ mod tests {
         assert!(station.acknowledge_as(VIEWER.user, uuid).is_err());
         station.acknowledge_as(BRIDGE.user, uuid).unwrap();
         let record = station.alarms.get(uuid).unwrap();
-        assert_eq!((record.ack_state.tag(), record.user.as_str()), ("acked", "bridge"));
-        let supply = station.resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp").unwrap();
-        assert_eq!(station.out(supply).unwrap().1.bits, Status::ALARM, "still in alarm, no longer unacknowledged");
+        assert_eq!(
+            (record.ack_state.tag(), record.user.as_str()),
+            ("acked", "bridge")
+        );
+        let supply = station
+            .resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp")
+            .unwrap();
+        assert_eq!(
+            station.out(supply).unwrap().1.bits,
+            Status::ALARM,
+            "still in alarm, no longer unacknowledged"
+        );
         let error = station.acknowledge_as(BRIDGE.user, "nope").unwrap_err();
         assert_eq!(error.to_string(), "no alarm \"nope\"");
     }
@@ -388,13 +448,35 @@ mod tests {
     fn an_administrator_adds_renames_and_removes() {
         let (mut station, _) = station();
         let logic = station.resolve_component("slot:/Logic").unwrap();
-        station.add_as(ADMIN.user, logic, Some("New"), "control:NumericWritable").unwrap();
-        station.rename_as(ADMIN.user, logic, "New", "Newer").unwrap();
-        station.add_value_as(ADMIN.user, logic, Some("note"), Value::from("hi"), Flags::NONE, None).unwrap();
-        station.set_flags_as(ADMIN.user, logic, "note", Flags::HIDDEN).unwrap();
-        station.set_slot_facets_as(ADMIN.user, logic, "note", Facets::boolean("a", "b")).unwrap();
+        station
+            .add_as(ADMIN.user, logic, Some("New"), "control:NumericWritable")
+            .unwrap();
+        station
+            .rename_as(ADMIN.user, logic, "New", "Newer")
+            .unwrap();
+        station
+            .add_value_as(
+                ADMIN.user,
+                logic,
+                Some("note"),
+                Value::from("hi"),
+                Flags::NONE,
+                None,
+            )
+            .unwrap();
+        station
+            .set_flags_as(ADMIN.user, logic, "note", Flags::HIDDEN)
+            .unwrap();
+        station
+            .set_slot_facets_as(ADMIN.user, logic, "note", Facets::boolean("a", "b"))
+            .unwrap();
         station.remove_as(ADMIN.user, logic, "Newer").unwrap();
-        let operations: Vec<AuditOperation> = station.audit.entries().iter().map(|entry| entry.operation).collect();
+        let operations: Vec<AuditOperation> = station
+            .audit
+            .entries()
+            .iter()
+            .map(|entry| entry.operation)
+            .collect();
         assert_eq!(
             operations,
             [
@@ -407,6 +489,9 @@ mod tests {
             ]
         );
         let note = station.slot(logic, "note").unwrap();
-        assert_eq!((note.flags, note.facets.map(Facets::encode)), (Flags::HIDDEN, Some("trueText=s:a|falseText=s:b".into())));
+        assert_eq!(
+            (note.flags, note.facets.map(Facets::encode)),
+            (Flags::HIDDEN, Some("trueText=s:a|falseText=s:b".into()))
+        );
     }
 }

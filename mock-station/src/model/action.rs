@@ -303,8 +303,8 @@ fn duration_of(argument: Option<&Value>) -> TimeDelta {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::facets::Facets;
     use crate::model::enums::EnumRange;
+    use crate::model::facets::Facets;
     use crate::model::value::StructValue;
     use chrono::TimeZone;
     use std::sync::Arc;
@@ -317,7 +317,9 @@ mod tests {
     }
 
     fn argument(spec: &str, value: Option<Value>, millis: i64) -> Option<Value> {
-        let Some(Value::Struct(body)) = Value::struct_of(spec) else { panic!("{spec}") };
+        let Some(Value::Struct(body)) = Value::struct_of(spec) else {
+            panic!("{spec}")
+        };
         let body: StructValue = body.with("duration", Value::RelTime(millis));
         Some(Value::Struct(match value {
             Some(value) => body.with("value", value),
@@ -333,21 +335,48 @@ mod tests {
     #[test]
     fn set_writes_the_fallback_and_loses_against_an_input() {
         let (mut station, point) = station_with("control:NumericWritable");
-        station.invoke(point, "set", Some(Value::Double(21.5))).unwrap();
-        assert_eq!(out(&station, point), ("21.5".into(), "0;activeLevel=e:17@control:PriorityLevel".into()));
-        station.set(point, "in3", Value::status_numeric(5.0, Status::ok())).unwrap();
-        station.invoke(point, "set", Some(Value::Double(30.0))).unwrap();
+        station
+            .invoke(point, "set", Some(Value::Double(21.5)))
+            .unwrap();
+        assert_eq!(
+            out(&station, point),
+            (
+                "21.5".into(),
+                "0;activeLevel=e:17@control:PriorityLevel".into()
+            )
+        );
+        station
+            .set(point, "in3", Value::status_numeric(5.0, Status::ok()))
+            .unwrap();
+        station
+            .invoke(point, "set", Some(Value::Double(30.0)))
+            .unwrap();
         assert_eq!(out(&station, point).0, "5.0");
-        assert_eq!(station.value(point, "fallback/value"), Some(Value::Double(30.0)));
+        assert_eq!(
+            station.value(point, "fallback/value"),
+            Some(Value::Double(30.0))
+        );
     }
 
     #[test]
     fn a_timed_override_ends_by_itself() {
         let (mut station, point) = station_with("control:NumericWritable");
-        station.invoke(point, "set", Some(Value::Double(1.0))).unwrap();
-        let arg = argument("control:NumericOverride", Some(Value::Double(55.0)), 900_000);
+        station
+            .invoke(point, "set", Some(Value::Double(1.0)))
+            .unwrap();
+        let arg = argument(
+            "control:NumericOverride",
+            Some(Value::Double(55.0)),
+            900_000,
+        );
         station.invoke(point, "override", arg).unwrap();
-        assert_eq!(out(&station, point), ("55.0".into(), "20;activeLevel=e:8@control:PriorityLevel".into()));
+        assert_eq!(
+            out(&station, point),
+            (
+                "55.0".into(),
+                "20;activeLevel=e:8@control:PriorityLevel".into()
+            )
+        );
         assert_eq!(
             station.value(point, "overrideExpiration").unwrap().encode(),
             "2026-03-10T06:15:00.000-04:00"
@@ -356,19 +385,38 @@ mod tests {
         station.tick(end - TimeDelta::seconds(1));
         assert_eq!(out(&station, point).0, "55.0");
         station.tick(end);
-        assert_eq!(out(&station, point), ("1.0".into(), "0;activeLevel=e:17@control:PriorityLevel".into()));
-        assert_eq!(station.value(point, "overrideExpiration").unwrap().encode(), "null");
+        assert_eq!(
+            out(&station, point),
+            (
+                "1.0".into(),
+                "0;activeLevel=e:17@control:PriorityLevel".into()
+            )
+        );
+        assert_eq!(
+            station.value(point, "overrideExpiration").unwrap().encode(),
+            "null"
+        );
         assert_eq!(station.value(point, "in8/status").unwrap().encode(), "40");
     }
 
     #[test]
     fn a_permanent_override_stays_until_auto_and_a_second_one_replaces_the_first() {
         let (mut station, point) = station_with("control:BooleanWritable");
-        station.invoke(point, "active", argument("control:Override", None, 60_000)).unwrap();
-        station.invoke(point, "inactive", argument("control:Override", None, 0)).unwrap();
+        station
+            .invoke(point, "active", argument("control:Override", None, 60_000))
+            .unwrap();
+        station
+            .invoke(point, "inactive", argument("control:Override", None, 0))
+            .unwrap();
         assert_eq!(station.override_end(point), None);
         station.tick(station.now() + TimeDelta::days(30));
-        assert_eq!(out(&station, point), ("false".into(), "20;activeLevel=e:8@control:PriorityLevel".into()));
+        assert_eq!(
+            out(&station, point),
+            (
+                "false".into(),
+                "20;activeLevel=e:8@control:PriorityLevel".into()
+            )
+        );
         station.invoke(point, "auto", None).unwrap();
         assert!(station.out(point).unwrap().1.has(Status::NULL));
     }
@@ -379,7 +427,13 @@ mod tests {
         station.invoke(point, "active", None).unwrap();
         station.invoke(point, "emergencyInactive", None).unwrap();
         station.invoke(point, "auto", None).unwrap();
-        assert_eq!(out(&station, point), ("false".into(), "20;activeLevel=e:1@control:PriorityLevel".into()));
+        assert_eq!(
+            out(&station, point),
+            (
+                "false".into(),
+                "20;activeLevel=e:1@control:PriorityLevel".into()
+            )
+        );
         station.invoke(point, "emergencyAuto", None).unwrap();
         assert!(station.out(point).unwrap().1.has(Status::NULL));
     }
@@ -387,49 +441,90 @@ mod tests {
     #[test]
     fn a_plain_write_at_level_8_is_no_override() {
         let (mut station, point) = station_with("control:NumericWritable");
-        station.set(point, "in8", Value::status_numeric(4.0, Status::ok())).unwrap();
-        assert_eq!(out(&station, point).1, "0;activeLevel=e:8@control:PriorityLevel");
-        station.invoke(point, "override", argument("control:NumericOverride", Some(Value::Double(4.0)), 0)).unwrap();
-        assert_eq!(out(&station, point).1, "20;activeLevel=e:8@control:PriorityLevel");
+        station
+            .set(point, "in8", Value::status_numeric(4.0, Status::ok()))
+            .unwrap();
+        assert_eq!(
+            out(&station, point).1,
+            "0;activeLevel=e:8@control:PriorityLevel"
+        );
+        station
+            .invoke(
+                point,
+                "override",
+                argument("control:NumericOverride", Some(Value::Double(4.0)), 0),
+            )
+            .unwrap();
+        assert_eq!(
+            out(&station, point).1,
+            "20;activeLevel=e:8@control:PriorityLevel"
+        );
     }
 
     #[test]
     fn enum_commands_take_tags_and_ordinals() {
         let (mut station, point) = station_with("control:EnumWritable");
         let range = EnumRange::of(&[("Off", 0), ("Not occupied", 4)]);
-        station.set(point, "facets", Value::Facets(Arc::new(Facets::range(range)))).unwrap();
-        station.invoke(point, "set", Some(Value::from("Not occupied"))).unwrap();
+        station
+            .set(
+                point,
+                "facets",
+                Value::Facets(Arc::new(Facets::range(range))),
+            )
+            .unwrap();
+        station
+            .invoke(point, "set", Some(Value::from("Not occupied")))
+            .unwrap();
         assert_eq!(out(&station, point).0, "4@{Off=0,Not$20occupied=4}");
-        station.invoke(point, "set", Some(Value::Double(0.0))).unwrap();
+        station
+            .invoke(point, "set", Some(Value::Double(0.0)))
+            .unwrap();
         assert_eq!(out(&station, point).0, "0@{Off=0,Not$20occupied=4}");
-        let error = station.invoke(point, "set", Some(Value::from("Sideways"))).unwrap_err();
+        let error = station
+            .invoke(point, "set", Some(Value::from("Sideways")))
+            .unwrap_err();
         assert!(error.to_string().contains("baja:DynamicEnum"), "{error}");
     }
 
     #[test]
     fn texts_are_taken_where_they_fit() {
         let (mut station, point) = station_with("control:BooleanWritable");
-        station.invoke(point, "set", Some(Value::from("false"))).unwrap();
+        station
+            .invoke(point, "set", Some(Value::from("false")))
+            .unwrap();
         assert_eq!(out(&station, point).0, "false");
-        assert!(station.invoke(point, "set", Some(Value::from("maybe"))).is_err());
+        assert!(
+            station
+                .invoke(point, "set", Some(Value::from("maybe")))
+                .is_err()
+        );
         assert!(station.invoke(point, "set", None).is_err());
     }
 
     #[test]
     fn a_read_only_point_has_no_commands() {
         let (mut station, point) = station_with("control:NumericPoint");
-        let error = station.invoke(point, "set", Some(Value::Double(1.0))).unwrap_err();
+        let error = station
+            .invoke(point, "set", Some(Value::Double(1.0)))
+            .unwrap_err();
         assert_eq!(error.to_string(), "slot:/P has no action \"set\"");
     }
 
     #[test]
     fn the_longest_allowed_duration_bounds_an_override() {
         let (mut station, point) = station_with("control:NumericWritable");
-        let Some(Value::Struct(body)) = argument("control:NumericOverride", Some(Value::Double(1.0)), 7_200_000) else {
+        let Some(Value::Struct(body)) = argument(
+            "control:NumericOverride",
+            Some(Value::Double(1.0)),
+            7_200_000,
+        ) else {
             panic!("no struct")
         };
         let arg = Value::Struct(body.with("maxOverrideDuration", Value::RelTime(3_600_000)));
         station.invoke(point, "override", Some(arg)).unwrap();
-        assert_eq!(station.override_end(point), Some(station.now() + TimeDelta::hours(1)));
+        assert_eq!(
+            station.override_end(point),
+            Some(station.now() + TimeDelta::hours(1))
+        );
     }
 }

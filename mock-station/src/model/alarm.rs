@@ -281,7 +281,9 @@ mod tests {
     }
 
     fn sources<'a>(records: impl Iterator<Item = &'a AlarmRecord>) -> Vec<&'a str> {
-        records.filter_map(|record| record.alarm_data.text("sourceName")).collect()
+        records
+            .filter_map(|record| record.alarm_data.text("sourceName"))
+            .collect()
     }
 
     #[test]
@@ -289,9 +291,17 @@ mod tests {
         let station = station();
         assert_eq!(
             sources(station.alarms.open()),
-            ["Sample:SupplyTemp", "Sample:FanStatus", "Sample:BrokenSensor", "Sample:DeadSensor"]
+            [
+                "Sample:SupplyTemp",
+                "Sample:FanStatus",
+                "Sample:BrokenSensor",
+                "Sample:DeadSensor"
+            ]
         );
-        assert_eq!(sources(station.alarms.ack_pending()), ["Sample:SupplyTemp", "Sample:FanStatus"]);
+        assert_eq!(
+            sources(station.alarms.ack_pending()),
+            ["Sample:SupplyTemp", "Sample:FanStatus"]
+        );
         assert_eq!(station.alarms.iter().count(), 5);
     }
 
@@ -305,10 +315,20 @@ mod tests {
         station.tick(station.now() + chrono::TimeDelta::hours(1));
         station.acknowledge_alarm(uuid, "bridge").unwrap();
         let record = station.alarms.get(uuid).unwrap();
-        assert_eq!((record.ack_time, record.user.as_str()), (first, "admin"), "the first acknowledgement counts");
+        assert_eq!(
+            (record.ack_time, record.user.as_str()),
+            (first, "admin"),
+            "the first acknowledgement counts"
+        );
         let class = station.alarm_class("defaultAlarmClass").unwrap();
-        assert_eq!(station.value(class, "unackedAlarmCount"), Some(Value::Integer(0)));
-        assert_eq!(station.value(class, "totalAlarmCount"), Some(Value::Integer(3)));
+        assert_eq!(
+            station.value(class, "unackedAlarmCount"),
+            Some(Value::Integer(0))
+        );
+        assert_eq!(
+            station.value(class, "totalAlarmCount"),
+            Some(Value::Integer(3))
+        );
     }
 
     #[test]
@@ -321,6 +341,13 @@ mod tests {
         station.insert_alarm(record);
         assert_eq!(station.alarms.len(), 6);
         assert_eq!(station.alarms.iter().count(), 5);
-        assert_eq!(station.alarms.archive().map(|record| record.uuid.as_str()).collect::<Vec<_>>(), ["older"]);
+        assert_eq!(
+            station
+                .alarms
+                .archive()
+                .map(|record| record.uuid.as_str())
+                .collect::<Vec<_>>(),
+            ["older"]
+        );
     }
 }

@@ -432,7 +432,10 @@ mod tests {
     use std::sync::Arc;
 
     fn context(language: &str) -> DisplayContext {
-        DisplayContext { language: language.to_owned(), ..DisplayContext::default() }
+        DisplayContext {
+            language: language.to_owned(),
+            ..DisplayContext::default()
+        }
     }
 
     fn text(value: &Value, facets: &str, context: &DisplayContext) -> String {
@@ -443,42 +446,85 @@ mod tests {
     fn status_values_read_as_in_the_cell_table() {
         let percent = "units=u:percent;%;;;|precision=i:1";
         let en = context("en");
-        let level = |number, bits, level| Value::status_numeric(number, status_at_level(bits, level));
+        let level =
+            |number, bits, level| Value::status_numeric(number, status_at_level(bits, level));
         assert_eq!(text(&level(21.5, 0, 10), percent, &en), "21.5 % {ok} @ 10");
-        assert_eq!(text(&level(21.5, 0, 10), percent, &en.clone().without_units()), "21.5 {ok} @ 10");
-        assert_eq!(text(&level(1024.0, 0, 17), "precision=i:1", &en), "1,024.0 {ok} @ def");
-        assert_eq!(text(&level(50.0, 0x20, 8), "precision=i:1", &en), "50.0 {overridden} @ 8");
+        assert_eq!(
+            text(&level(21.5, 0, 10), percent, &en.clone().without_units()),
+            "21.5 {ok} @ 10"
+        );
+        assert_eq!(
+            text(&level(1024.0, 0, 17), "precision=i:1", &en),
+            "1,024.0 {ok} @ def"
+        );
+        assert_eq!(
+            text(&level(50.0, 0x20, 8), "precision=i:1", &en),
+            "50.0 {overridden} @ 8"
+        );
         assert_eq!(text(&level(0.0, 0x40, 17), percent, &en), "- {null}");
         let down = Value::status_numeric(3.0, Status::from_bits(0x1c));
         assert_eq!(text(&down, "precision=i:0", &en), "3 {down,alarm,stale}");
         let occupied = Value::status_boolean(true, Status::ok());
-        assert_eq!(text(&occupied, "trueText=s:Occup$e9|falseText=s:Vide", &en), "Occupé {ok}");
+        assert_eq!(
+            text(&occupied, "trueText=s:Occup$e9|falseText=s:Vide", &en),
+            "Occupé {ok}"
+        );
         assert_eq!(text(&occupied, "", &en), "true {ok}");
     }
 
     #[test]
     fn numbers_follow_the_language() {
         let value = Value::status_numeric(-1_234_567.891, Status::ok());
-        assert_eq!(text(&value, "precision=i:2", &context("en")), "-1,234,567.89 {ok}");
-        assert_eq!(text(&value, "precision=i:2", &context("de")), "-1.234.567,89 {ok}");
-        assert_eq!(text(&value, "precision=i:0", &context("fr")), "-1\u{a0}234\u{a0}568 {ok}");
-        assert_eq!(text(&Value::Double(-0.01), "precision=i:1", &context("en")), "0.0");
-        assert_eq!(text(&Value::Double(f64::NAN), "precision=i:1", &context("en")), "nan");
-        assert_eq!(text(&Value::Double(f64::INFINITY), "", &context("de")), "+inf");
+        assert_eq!(
+            text(&value, "precision=i:2", &context("en")),
+            "-1,234,567.89 {ok}"
+        );
+        assert_eq!(
+            text(&value, "precision=i:2", &context("de")),
+            "-1.234.567,89 {ok}"
+        );
+        assert_eq!(
+            text(&value, "precision=i:0", &context("fr")),
+            "-1\u{a0}234\u{a0}568 {ok}"
+        );
+        assert_eq!(
+            text(&Value::Double(-0.01), "precision=i:1", &context("en")),
+            "0.0"
+        );
+        assert_eq!(
+            text(&Value::Double(f64::NAN), "precision=i:1", &context("en")),
+            "nan"
+        );
+        assert_eq!(
+            text(&Value::Double(f64::INFINITY), "", &context("de")),
+            "+inf"
+        );
         let stale = Value::status_numeric(1.0, Status::from_bits(Status::STALE | Status::DOWN));
-        assert_eq!(text(&stale, "precision=i:0", &context("fr")), "1 {vers le bas,éventé}");
+        assert_eq!(
+            text(&stale, "precision=i:0", &context("fr")),
+            "1 {vers le bas,éventé}"
+        );
     }
 
     #[test]
     fn enums_show_their_tags_unescaped() {
         let range = Arc::new(EnumRange::of(&[("Not occupied", 1)]));
-        let value = Value::DynamicEnum(DynamicEnum { ordinal: 1, range: range.clone() });
+        let value = Value::DynamicEnum(DynamicEnum {
+            ordinal: 1,
+            range: range.clone(),
+        });
         let status = Value::status_value(PointKind::Enum, value, Status::ok());
         assert_eq!(text(&status, "", &context("en")), "Not occupied {ok}");
-        assert_eq!(text(&status, "range=E:{busy=1}", &context("en")), "busy {ok}");
+        assert_eq!(
+            text(&status, "range=E:{busy=1}", &context("en")),
+            "busy {ok}"
+        );
         let state = Value::decode(registry::find("alarm:AckState").unwrap(), "ackPending").unwrap();
         assert_eq!(text(&state, "", &context("en")), "Ack Pending");
-        assert_eq!(tag_text("control:PriorityLevel", 17).as_deref(), Some("def"));
+        assert_eq!(
+            tag_text("control:PriorityLevel", 17).as_deref(),
+            Some("def")
+        );
         assert_eq!(tag_text("control:PriorityLevel", 8).as_deref(), Some("8"));
     }
 
@@ -488,9 +534,17 @@ mod tests {
             "units=u:celsius;°C;(K);+273.15;|precision=i:1|min=d:-inf|max=d:+inf|trueText=s:Temp$e9rature",
         );
         let value = Value::Facets(Arc::new(facets.unwrap()));
-        assert_eq!(text(&value, "", &context("en")), "units=°C,precision=1,min=-inf,max=+inf,trueText=Température");
-        let value = Value::Facets(Arc::new(Facets::decode("units=u:null;;;;|range=E:{Test=0,Test2=1}").unwrap()));
-        assert_eq!(text(&value, "", &context("en")), "units=null,range={Test=0,Test2=1}");
+        assert_eq!(
+            text(&value, "", &context("en")),
+            "units=°C,precision=1,min=-inf,max=+inf,trueText=Température"
+        );
+        let value = Value::Facets(Arc::new(
+            Facets::decode("units=u:null;;;;|range=E:{Test=0,Test2=1}").unwrap(),
+        ));
+        assert_eq!(
+            text(&value, "", &context("en")),
+            "units=null,range={Test=0,Test2=1}"
+        );
     }
 
     #[test]
@@ -498,13 +552,29 @@ mod tests {
         let time = DateTime::parse_from_rfc3339("2026-04-12T11:00:00.000Z").unwrap();
         let value = Value::AbsTime(Some(time));
         let in_zone = |zone: Tz, pattern: &str, language: &str| {
-            let reader = DisplayContext { time_zone: zone, time_format: pattern.to_owned(), ..context(language) };
+            let reader = DisplayContext {
+                time_zone: zone,
+                time_format: pattern.to_owned(),
+                ..context(language)
+            };
             text(&value, "", &reader)
         };
-        assert_eq!(in_zone(Tz::Europe__London, DEFAULT_TIME_FORMAT, "en"), "12-Apr-26 12:00:00 PM BST");
-        assert_eq!(in_zone(Tz::America__New_York, DEFAULT_TIME_FORMAT, "en"), "12-Apr-26 7:00:00 AM EDT");
-        assert_eq!(in_zone(Tz::Europe__Berlin, "dd.MM.yyyy HH:mm:ss", "de"), "12.04.2026 13:00:00");
-        assert_eq!(in_zone(Tz::UTC, "yyyy-MM-dd'T'HH:mm:ss.SSSZ", "en"), "2026-04-12T11:00:00.000+00:00");
+        assert_eq!(
+            in_zone(Tz::Europe__London, DEFAULT_TIME_FORMAT, "en"),
+            "12-Apr-26 12:00:00 PM BST"
+        );
+        assert_eq!(
+            in_zone(Tz::America__New_York, DEFAULT_TIME_FORMAT, "en"),
+            "12-Apr-26 7:00:00 AM EDT"
+        );
+        assert_eq!(
+            in_zone(Tz::Europe__Berlin, "dd.MM.yyyy HH:mm:ss", "de"),
+            "12.04.2026 13:00:00"
+        );
+        assert_eq!(
+            in_zone(Tz::UTC, "yyyy-MM-dd'T'HH:mm:ss.SSSZ", "en"),
+            "2026-04-12T11:00:00.000+00:00"
+        );
         assert_eq!(text(&Value::AbsTime(None), "", &context("en")), "null");
     }
 

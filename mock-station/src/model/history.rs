@@ -407,20 +407,35 @@ mod tests {
     }
 
     fn history(count: i64, capacity: Option<usize>, full_policy: FullPolicy) -> History {
-        let records = (0..count).map(|n| HistoryRecord::ok(minutes(n), n as f64)).collect();
+        let records = (0..count)
+            .map(|n| HistoryRecord::ok(minutes(n), n as f64))
+            .collect();
         let stored = Arc::new(StoredHistory::new(records));
-        History { capacity, full_policy, ..History::new("/T/H", PointKind::Numeric, Tz::UTC, stored) }
+        History {
+            capacity,
+            full_policy,
+            ..History::new("/T/H", PointKind::Numeric, Tz::UTC, stored)
+        }
     }
 
     fn numbers(records: &[HistoryRecord]) -> Vec<f64> {
-        records.iter().filter_map(|record| record.value.as_f64()).collect()
+        records
+            .iter()
+            .filter_map(|record| record.value.as_f64())
+            .collect()
     }
 
     #[test]
     fn both_ends_of_a_range_are_included() {
         let history = history(10, None, FullPolicy::Roll);
-        assert_eq!(numbers(&history.records(minutes(3), minutes(5), minutes(99))), [3.0, 4.0, 5.0]);
-        assert_eq!(numbers(&history.records(minutes(5), minutes(3), minutes(99))), [] as [f64; 0]);
+        assert_eq!(
+            numbers(&history.records(minutes(3), minutes(5), minutes(99))),
+            [3.0, 4.0, 5.0]
+        );
+        assert_eq!(
+            numbers(&history.records(minutes(5), minutes(3), minutes(99))),
+            [] as [f64; 0]
+        );
     }
 
     #[test]
@@ -435,26 +450,39 @@ mod tests {
     #[test]
     fn a_full_history_rolls_or_stops() {
         let rolling = history(10, Some(3), FullPolicy::Roll);
-        assert_eq!(numbers(&rolling.records(minutes(0), minutes(9), minutes(9))), [7.0, 8.0, 9.0]);
+        assert_eq!(
+            numbers(&rolling.records(minutes(0), minutes(9), minutes(9))),
+            [7.0, 8.0, 9.0]
+        );
         assert_eq!(rolling.bounds(minutes(9)), Some((minutes(7), minutes(9))));
         let stopped = history(10, Some(3), FullPolicy::Stop);
-        assert_eq!(numbers(&stopped.records(minutes(0), minutes(9), minutes(9))), [0.0, 1.0, 2.0]);
+        assert_eq!(
+            numbers(&stopped.records(minutes(0), minutes(9), minutes(9))),
+            [0.0, 1.0, 2.0]
+        );
         assert_eq!(stopped.bounds(minutes(9)), Some((minutes(0), minutes(2))));
         assert_eq!(stopped.count(minutes(9)), 3);
     }
 
     #[test]
     fn doubled_timestamps_keep_their_order() {
-        let records =
-            [(1, 1.0), (0, 0.0), (1, 2.0), (1, 3.0)].map(|(n, number)| HistoryRecord::ok(minutes(n), number)).to_vec();
+        let records = [(1, 1.0), (0, 0.0), (1, 2.0), (1, 3.0)]
+            .map(|(n, number)| HistoryRecord::ok(minutes(n), number))
+            .to_vec();
         let stored = StoredHistory::new(records);
-        assert_eq!(numbers(&stored.records(minutes(1), minutes(1))), [1.0, 2.0, 3.0]);
+        assert_eq!(
+            numbers(&stored.records(minutes(1), minutes(1))),
+            [1.0, 2.0, 3.0]
+        );
     }
 
     #[test]
     fn trend_flags_read_as_words() {
         assert_eq!(trend_flags::display(0), "{ }");
-        assert_eq!(trend_flags::display(trend_flags::START | trend_flags::HIDDEN), "{start,hidden}");
+        assert_eq!(
+            trend_flags::display(trend_flags::START | trend_flags::HIDDEN),
+            "{start,hidden}"
+        );
     }
 
     proptest! {

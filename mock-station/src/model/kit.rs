@@ -371,7 +371,11 @@ mod tests {
     use chrono::{TimeDelta, TimeZone};
 
     fn station() -> Station {
-        Station::new("T", chrono_tz::Tz::UTC, Utc.with_ymd_and_hms(2026, 3, 10, 10, 0, 0).unwrap())
+        Station::new(
+            "T",
+            chrono_tz::Tz::UTC,
+            Utc.with_ymd_and_hms(2026, 3, 10, 10, 0, 0).unwrap(),
+        )
     }
 
     fn with_inputs(spec: &str, inputs: &[(&str, Value)]) -> (Station, Handle) {
@@ -399,15 +403,29 @@ mod tests {
 
     #[test]
     fn arithmetic_leaves_null_inputs_out() {
-        let abc = [("inA", number(6.0)), ("inB", number(3.0)), ("inD", number(0.5))];
+        let abc = [
+            ("inA", number(6.0)),
+            ("inB", number(3.0)),
+            ("inD", number(0.5)),
+        ];
         assert_eq!(result("kitControl:Add", &abc).0, "9.5");
         assert_eq!(result("kitControl:Multiply", &abc).0, "9.0");
         assert_eq!(result("kitControl:Average", &abc[..2]).0, "4.5");
         assert_eq!(result("kitControl:Minimum", &abc).0, "0.5");
         assert_eq!(result("kitControl:Maximum", &abc).0, "6.0");
         assert_eq!(result("kitControl:Subtract", &abc[..2]).0, "3.0");
-        assert_eq!(result("kitControl:Divide", &[("inA", number(1.0)), ("inB", number(0.0))]).0, "nan");
-        assert_eq!(result("kitControl:Subtract", &abc[..1]), ("0.0".into(), Status::NULL));
+        assert_eq!(
+            result(
+                "kitControl:Divide",
+                &[("inA", number(1.0)), ("inB", number(0.0))]
+            )
+            .0,
+            "nan"
+        );
+        assert_eq!(
+            result("kitControl:Subtract", &abc[..1]),
+            ("0.0".into(), Status::NULL)
+        );
         assert_eq!(result("kitControl:Add", &[]), ("0.0".into(), Status::NULL));
     }
 
@@ -418,7 +436,10 @@ mod tests {
         assert_eq!(result("kitControl:Or", &ab).0, "true");
         assert_eq!(result("kitControl:Xor", &ab).0, "true");
         assert_eq!(result("kitControl:Not", &[("in", flag(true))]).0, "false");
-        assert_eq!(result("kitControl:Not", &[]), ("false".into(), Status::NULL));
+        assert_eq!(
+            result("kitControl:Not", &[]),
+            ("false".into(), Status::NULL)
+        );
         let numbers = [("inA", number(2.0)), ("inB", number(2.0))];
         assert_eq!(result("kitControl:GreaterThan", &numbers).0, "false");
         assert_eq!(result("kitControl:GreaterThanEqual", &numbers).0, "true");
@@ -431,15 +452,32 @@ mod tests {
         let fault = Value::status_numeric(1.0, Status::from_bits(Status::FAULT | Status::ALARM));
         assert_eq!(result("kitControl:Add", &[("inA", fault.clone())]).1, 0);
         let mask = Value::Status(Status::from_bits(Status::FAULT));
-        assert_eq!(result("kitControl:Add", &[("propagateFlags", mask), ("inA", fault)]).1, Status::FAULT);
+        assert_eq!(
+            result(
+                "kitControl:Add",
+                &[("propagateFlags", mask), ("inA", fault)]
+            )
+            .1,
+            Status::FAULT
+        );
     }
 
     #[test]
     fn a_switch_passes_the_chosen_input_with_its_status() {
         let down = Value::status_numeric(7.0, Status::from_bits(Status::DOWN));
-        let inputs = [("inTrue", number(1.0)), ("inFalse", down), ("inSwitch", flag(false))];
-        assert_eq!(result("kitControl:NumericSwitch", &inputs), ("7.0".into(), Status::DOWN));
-        assert_eq!(result("kitControl:NumericSwitch", &inputs[..2]), ("0.0".into(), Status::NULL));
+        let inputs = [
+            ("inTrue", number(1.0)),
+            ("inFalse", down),
+            ("inSwitch", flag(false)),
+        ];
+        assert_eq!(
+            result("kitControl:NumericSwitch", &inputs),
+            ("7.0".into(), Status::DOWN)
+        );
+        assert_eq!(
+            result("kitControl:NumericSwitch", &inputs[..2]),
+            ("0.0".into(), Status::NULL)
+        );
     }
 
     #[test]
@@ -459,15 +497,26 @@ mod tests {
 
     #[test]
     fn waves_are_functions_of_time() {
-        let (mut station, handle) = with_inputs("kitControl:Ramp", &[("period", Value::RelTime(40_000))]);
+        let (mut station, handle) =
+            with_inputs("kitControl:Ramp", &[("period", Value::RelTime(40_000))]);
         let start = Utc.timestamp_opt(40 * 1_000_000, 0).unwrap();
         for (seconds, expected) in [(0, 0.0), (10, 50.0), (20, 100.0), (30, 50.0), (40, 0.0)] {
             station.tick(start + TimeDelta::seconds(seconds));
-            assert_eq!(station.out(handle).unwrap().0, Value::Double(expected), "{seconds}");
+            assert_eq!(
+                station.out(handle).unwrap().0,
+                Value::Double(expected),
+                "{seconds}"
+            );
         }
-        station.set(handle, "enabled", Value::Boolean(false)).unwrap();
+        station
+            .set(handle, "enabled", Value::Boolean(false))
+            .unwrap();
         station.tick(start + TimeDelta::seconds(55));
-        assert_eq!(station.out(handle).unwrap().0, Value::Double(0.0), "a disabled ramp holds");
+        assert_eq!(
+            station.out(handle).unwrap().0,
+            Value::Double(0.0),
+            "a disabled ramp holds"
+        );
     }
 
     #[test]
@@ -507,6 +556,10 @@ mod tests {
         station.tick(start + TimeDelta::seconds(19));
         station.set(handle, "in", flag(true)).unwrap();
         station.tick(start + TimeDelta::seconds(21));
-        assert_eq!(out(&station), Value::Boolean(true), "a short drop does not come through");
+        assert_eq!(
+            out(&station),
+            Value::Boolean(true),
+            "a short drop does not come through"
+        );
     }
 }

@@ -333,7 +333,11 @@ mod tests {
     use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 
     fn station() -> Station {
-        Station::new("T", chrono_tz::Tz::UTC, Utc.with_ymd_and_hms(2026, 3, 10, 10, 0, 0).unwrap())
+        Station::new(
+            "T",
+            chrono_tz::Tz::UTC,
+            Utc.with_ymd_and_hms(2026, 3, 10, 10, 0, 0).unwrap(),
+        )
     }
 
     fn add(station: &mut Station, name: &str, spec: &str) -> Handle {
@@ -350,11 +354,17 @@ mod tests {
         let source = add(&mut station, "Source", "kitControl:NumericConst");
         let mut last = source;
         for number in 0..20 {
-            let next = add(&mut station, &format!("W{number}"), "control:NumericWritable");
+            let next = add(
+                &mut station,
+                &format!("W{number}"),
+                "control:NumericWritable",
+            );
             station.link(last, "out", next, "in16").unwrap();
             last = next;
         }
-        station.set(source, "value/value", Value::Double(33.0)).unwrap();
+        station
+            .set(source, "value/value", Value::Double(33.0))
+            .unwrap();
         assert_eq!(number(&station, last), 33.0);
         assert_eq!(station.out(last).unwrap().1.active_level(), Some(16));
     }
@@ -373,7 +383,9 @@ mod tests {
         let y = add(&mut station, "Y", "control:NumericWritable");
         station.link(x, "out", y, "in10").unwrap();
         station.link(y, "out", x, "in12").unwrap();
-        station.set(x, "in5", Value::status_numeric(4.0, Status::ok())).unwrap();
+        station
+            .set(x, "in5", Value::status_numeric(4.0, Status::ok()))
+            .unwrap();
         assert_eq!(number(&station, y), 4.0);
     }
 
@@ -385,7 +397,9 @@ mod tests {
         let text = add(&mut station, "S", "control:StringWritable");
         let link = station.link(source, "out", flag, "in10").unwrap();
         station.link(source, "out", text, "in10").unwrap();
-        station.set(source, "value/value", Value::Double(2.0)).unwrap();
+        station
+            .set(source, "value/value", Value::Double(2.0))
+            .unwrap();
         assert_eq!(station.out(flag).unwrap().0, Value::Boolean(true));
         assert_eq!(station.out(text).unwrap().0, Value::from("2.0"));
         let slot = station.slot(flag, &link).unwrap();
@@ -410,7 +424,11 @@ mod tests {
         station.tick(start + TimeDelta::seconds(10));
         assert_eq!(station.value(target, "in16/status").unwrap().encode(), "2");
         let (held, status) = station.out(target).unwrap();
-        assert_eq!((held.as_f64(), status.has(Status::NULL)), (Some(5.0), true), "the last good value stays, marked null");
+        assert_eq!(
+            (held.as_f64(), status.has(Status::NULL)),
+            (Some(5.0), true),
+            "the last good value stays, marked null"
+        );
     }
 
     #[test]
@@ -433,13 +451,21 @@ mod tests {
         let source = add(&mut station, "Source", "kitControl:NumericConst");
         let target = add(&mut station, "Target", "control:NumericWritable");
         let link = station.link(source, "out", target, "in16").unwrap();
-        station.set(target, &format!("{link}/enabled"), Value::Boolean(false)).unwrap();
-        station.set(source, "value/value", Value::Double(5.0)).unwrap();
+        station
+            .set(target, &format!("{link}/enabled"), Value::Boolean(false))
+            .unwrap();
+        station
+            .set(source, "value/value", Value::Double(5.0))
+            .unwrap();
         assert_eq!(number(&station, target), 0.0);
-        station.set(target, &format!("{link}/enabled"), Value::Boolean(true)).unwrap();
+        station
+            .set(target, &format!("{link}/enabled"), Value::Boolean(true))
+            .unwrap();
         assert_eq!(number(&station, target), 5.0);
         station.remove(target, &link).unwrap();
-        station.set(source, "value/value", Value::Double(6.0)).unwrap();
+        station
+            .set(source, "value/value", Value::Double(6.0))
+            .unwrap();
         assert_eq!(number(&station, target), 5.0);
     }
 
@@ -448,7 +474,13 @@ mod tests {
         let mut station = station();
         let source = add(&mut station, "Source", "kitControl:NumericConst");
         let target = add(&mut station, "Target", "control:NumericWritable");
-        assert!(matches!(station.link(source, "nope", target, "in16"), Err(ModelError::IllegalLink { .. })));
-        assert!(matches!(station.link(source, "out", target, "in17"), Err(ModelError::IllegalLink { .. })));
+        assert!(matches!(
+            station.link(source, "nope", target, "in16"),
+            Err(ModelError::IllegalLink { .. })
+        ));
+        assert!(matches!(
+            station.link(source, "out", target, "in17"),
+            Err(ModelError::IllegalLink { .. })
+        ));
     }
 }

@@ -250,9 +250,18 @@ mod tests {
     #[test]
     fn a_new_writable_is_null_and_has_its_frozen_null_proxy() {
         let (station, point) = station_with("control:NumericWritable");
-        assert_eq!(level(&station, point), (Some(0.0), "40;activeLevel=e:17@control:PriorityLevel".into()));
+        assert_eq!(
+            level(&station, point),
+            (
+                Some(0.0),
+                "40;activeLevel=e:17@control:PriorityLevel".into()
+            )
+        );
         let proxy = station.component(point).unwrap().child("proxyExt").unwrap();
-        assert_eq!(station.component(proxy).unwrap().ty().spec(), "control:NullProxyExt");
+        assert_eq!(
+            station.component(proxy).unwrap().ty().spec(),
+            "control:NullProxyExt"
+        );
     }
 
     #[test]
@@ -262,24 +271,58 @@ mod tests {
         station.set(point, "fallback", ok(1.0)).unwrap();
         station.set(point, "in16", ok(2.0)).unwrap();
         station.set(point, "in9", ok(3.0)).unwrap();
-        assert_eq!(level(&station, point), (Some(3.0), "0;activeLevel=e:9@control:PriorityLevel".into()));
-        station.set(point, "in9", Value::status_numeric(3.0, Status::null())).unwrap();
+        assert_eq!(
+            level(&station, point),
+            (Some(3.0), "0;activeLevel=e:9@control:PriorityLevel".into())
+        );
+        station
+            .set(point, "in9", Value::status_numeric(3.0, Status::null()))
+            .unwrap();
         assert_eq!(level(&station, point).0, Some(2.0));
-        station.set(point, "in16/status", Value::Status(Status::from_bits(Status::FAULT))).unwrap();
-        assert_eq!(level(&station, point), (Some(1.0), "0;activeLevel=e:17@control:PriorityLevel".into()));
-        station.set(point, "fallback", Value::status_numeric(0.0, Status::null())).unwrap();
-        assert_eq!(level(&station, point), (Some(1.0), "40;activeLevel=e:17@control:PriorityLevel".into()));
+        station
+            .set(
+                point,
+                "in16/status",
+                Value::Status(Status::from_bits(Status::FAULT)),
+            )
+            .unwrap();
+        assert_eq!(
+            level(&station, point),
+            (Some(1.0), "0;activeLevel=e:17@control:PriorityLevel".into())
+        );
+        station
+            .set(
+                point,
+                "fallback",
+                Value::status_numeric(0.0, Status::null()),
+            )
+            .unwrap();
+        assert_eq!(
+            level(&station, point),
+            (
+                Some(1.0),
+                "40;activeLevel=e:17@control:PriorityLevel".into()
+            )
+        );
     }
 
     #[test]
     fn setting_only_the_value_of_an_input_leaves_it_inactive() {
         let (mut station, point) = station_with("control:NumericWritable");
-        station.set(point, "in10/value", Value::Double(55.0)).unwrap();
-        assert_eq!(station.value(point, "in10/value"), Some(Value::Double(55.0)));
+        station
+            .set(point, "in10/value", Value::Double(55.0))
+            .unwrap();
+        assert_eq!(
+            station.value(point, "in10/value"),
+            Some(Value::Double(55.0))
+        );
         assert!(station.out(point).unwrap().1.has(Status::NULL));
         let partial = super::super::value::StructValue {
             ty: super::super::registry::find("baja:StatusNumeric").unwrap(),
-            members: vec![super::super::value::Member { name: "value".into(), value: Value::Double(56.0) }],
+            members: vec![super::super::value::Member {
+                name: "value".into(),
+                value: Value::Double(56.0),
+            }],
         };
         station.set(point, "in10", Value::Struct(partial)).unwrap();
         assert_eq!(station.value(point, "in10/status").unwrap().encode(), "40");
@@ -289,8 +332,13 @@ mod tests {
     fn a_driver_that_feeds_a_writable_arrives_at_level_16() {
         let (mut station, point) = station_with("control:NumericWritable");
         station.attach_feed(point, Arc::new(ConstantFeed(FeedSample::ok(7.0))));
-        assert_eq!(level(&station, point), (Some(7.0), "0;activeLevel=e:16@control:PriorityLevel".into()));
-        station.set(point, "in8", Value::status_numeric(9.0, Status::ok())).unwrap();
+        assert_eq!(
+            level(&station, point),
+            (Some(7.0), "0;activeLevel=e:16@control:PriorityLevel".into())
+        );
+        station
+            .set(point, "in8", Value::status_numeric(9.0, Status::ok()))
+            .unwrap();
         assert_eq!(level(&station, point).0, Some(9.0));
     }
 

@@ -154,10 +154,13 @@ mod tests {
     #[test]
     fn all_spellings_lead_to_the_same_component() {
         let station = station();
-        let handle = station.resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2").unwrap();
+        let handle = station
+            .resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2")
+            .unwrap();
         for ord in [
             "station:|slot:/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2".to_owned(),
-            "local:|station:|slot:/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2/".to_owned(),
+            "local:|station:|slot:/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2/"
+                .to_owned(),
             "/Drivers/BacnetNetwork/AHU_1/points/$31st$20Floor$20CO2".to_owned(),
             format!("h:{handle}"),
             format!("station:|h:{handle}"),
@@ -166,16 +169,30 @@ mod tests {
         ] {
             assert_eq!(station.resolve_component(&ord), Ok(handle), "{ord}");
         }
-        assert_eq!(station.resolve_component("station:|slot:/"), Ok(station.root()));
-        assert_eq!(station.resolve_component("service:alarm:AlarmService"), station.resolve_component("slot:/Services/AlarmService"));
+        assert_eq!(
+            station.resolve_component("station:|slot:/"),
+            Ok(station.root())
+        );
+        assert_eq!(
+            station.resolve_component("service:alarm:AlarmService"),
+            station.resolve_component("slot:/Services/AlarmService")
+        );
     }
 
     #[test]
     fn a_path_may_end_in_a_property() {
         let station = station();
-        let target = station.resolve("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp/out/value").unwrap();
+        let target = station
+            .resolve("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp/out/value")
+            .unwrap();
         assert_eq!(target.property, "out/value");
-        assert_eq!(station.value(target.component, &target.property).unwrap().encode(), "14.5");
+        assert_eq!(
+            station
+                .value(target.component, &target.property)
+                .unwrap()
+                .encode(),
+            "14.5"
+        );
     }
 
     #[test]
@@ -184,7 +201,10 @@ mod tests {
         for (ord, words) in [
             ("slot://Drivers", "// is illegal"),
             ("slot:/Nope", "no slot Nope"),
-            ("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp/out/nope", "no slot out/nope"),
+            (
+                "slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp/out/nope",
+                "no slot out/nope",
+            ),
             ("h:ffffff", "no component has this handle"),
             ("h:xyz", "hexadecimal"),
             ("sql:select", "scheme"),
@@ -208,8 +228,14 @@ mod tests {
     fn every_component_is_found_by_its_own_path() {
         let station = station();
         for component in station.descendants(station.root()) {
-            assert_eq!(station.resolve_component(&station.slot_path(component.handle())), Ok(component.handle()));
-            assert_eq!(station.resolve_component(&station.nav_ord(component.handle())), Ok(component.handle()));
+            assert_eq!(
+                station.resolve_component(&station.slot_path(component.handle())),
+                Ok(component.handle())
+            );
+            assert_eq!(
+                station.resolve_component(&station.nav_ord(component.handle())),
+                Ok(component.handle())
+            );
         }
     }
 }

@@ -140,7 +140,7 @@ fn add_sensors(station: &mut Station, points: Handle) -> Result<(), ModelError> 
             ordinal: 1,
             range: range.clone(),
         })),
-        { Facets::range((*range).clone()) },
+        Facets::range((*range).clone()),
     )?;
     let text = station.add(points, Some("Message"), "control:StringPoint")?;
     feed(

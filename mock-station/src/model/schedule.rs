@@ -117,40 +117,74 @@ mod tests {
     use chrono::{DateTime, TimeZone, Utc};
 
     fn fan(station: &mut Station, local: &str) -> (Value, Option<i32>) {
-        let time = DateTime::parse_from_rfc3339(local).unwrap().with_timezone(&Utc);
+        let time = DateTime::parse_from_rfc3339(local)
+            .unwrap()
+            .with_timezone(&Utc);
         station.tick(time);
-        let fan = station.resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/FanCmd").unwrap();
+        let fan = station
+            .resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/FanCmd")
+            .unwrap();
         let (value, status) = station.out(fan).unwrap();
         (value, status.active_level())
     }
 
     #[test]
     fn the_fan_follows_local_wall_clock_on_both_sides_of_the_clock_change() {
-        let mut station = sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap();
+        let mut station =
+            sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap();
         let on = (Value::Boolean(true), Some(16));
         let off = (Value::Boolean(false), Some(16));
         assert_eq!(fan(&mut station, "2026-03-27T06:29:59+01:00"), off);
         assert_eq!(fan(&mut station, "2026-03-27T06:30:00+01:00"), on);
         assert_eq!(fan(&mut station, "2026-03-27T19:00:00+01:00"), off);
-        assert_eq!(fan(&mut station, "2026-03-28T12:00:00+01:00"), off, "Saturday");
-        assert_eq!(fan(&mut station, "2026-03-30T06:30:00+02:00"), on, "Monday after the change to summer time");
+        assert_eq!(
+            fan(&mut station, "2026-03-28T12:00:00+01:00"),
+            off,
+            "Saturday"
+        );
+        assert_eq!(
+            fan(&mut station, "2026-03-30T06:30:00+02:00"),
+            on,
+            "Monday after the change to summer time"
+        );
     }
 
     #[test]
     fn a_linked_input_beats_the_program() {
-        let mut station = sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap();
+        let mut station =
+            sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap();
         let schedule = station.resolve_component("slot:/Logic/Occupancy").unwrap();
-        station.set(schedule, "in", Value::status_boolean(false, Status::ok())).unwrap();
-        assert_eq!(fan(&mut station, "2026-03-10T12:00:00+01:00"), (Value::Boolean(false), Some(16)));
+        station
+            .set(schedule, "in", Value::status_boolean(false, Status::ok()))
+            .unwrap();
+        assert_eq!(
+            fan(&mut station, "2026-03-10T12:00:00+01:00"),
+            (Value::Boolean(false), Some(16))
+        );
     }
 
     #[test]
     fn a_period_may_end_at_midnight() {
-        let mut station = sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap();
+        let mut station =
+            sample::station(Utc.with_ymd_and_hms(2026, 3, 10, 10, 7, 30).unwrap()).unwrap();
         let schedule = station.resolve_component("slot:/Logic/Occupancy").unwrap();
         let late = NaiveTime::from_hms_opt(22, 0, 0).unwrap();
-        station.add_schedule_period(schedule, Weekday::Sat, late, NaiveTime::MIN, Value::Boolean(true)).unwrap();
-        assert_eq!(fan(&mut station, "2026-03-28T23:59:59+01:00").0, Value::Boolean(true));
-        assert_eq!(fan(&mut station, "2026-03-29T00:00:00+01:00").0, Value::Boolean(false));
+        station
+            .add_schedule_period(
+                schedule,
+                Weekday::Sat,
+                late,
+                NaiveTime::MIN,
+                Value::Boolean(true),
+            )
+            .unwrap();
+        assert_eq!(
+            fan(&mut station, "2026-03-28T23:59:59+01:00").0,
+            Value::Boolean(true)
+        );
+        assert_eq!(
+            fan(&mut station, "2026-03-29T00:00:00+01:00").0,
+            Value::Boolean(false)
+        );
     }
 }

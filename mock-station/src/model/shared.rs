@@ -78,11 +78,19 @@ mod tests {
         let sine = shared.read().resolve_component("slot:/Logic/Sine").unwrap();
         let before = shared.read().out(sine).unwrap().0;
         clock.advance(TimeDelta::milliseconds(900));
-        assert_eq!(shared.read().out(sine).unwrap().0, before, "less than a second is no new instant");
+        assert_eq!(
+            shared.read().out(sine).unwrap().0,
+            before,
+            "less than a second is no new instant"
+        );
         clock.advance(TimeDelta::seconds(4));
         assert_ne!(shared.read().out(sine).unwrap().0, before);
         assert_eq!(shared.read().now(), start + TimeDelta::seconds(4));
         clock.set(start);
-        assert_eq!(shared.write().out(sine).unwrap().0, before, "the clock may also jump back");
+        assert_eq!(
+            shared.write().out(sine).unwrap().0,
+            before,
+            "the clock may also jump back"
+        );
     }
 }

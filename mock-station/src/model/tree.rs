@@ -591,12 +591,17 @@ mod tests {
     fn station() -> (Station, Handle) {
         let now = Utc.with_ymd_and_hms(2026, 3, 10, 10, 0, 0).unwrap();
         let mut station = Station::new("T", chrono_tz::Tz::UTC, now);
-        let folder = station.add(station.root(), Some("Folder"), "baja:Folder").unwrap();
+        let folder = station
+            .add(station.root(), Some("Folder"), "baja:Folder")
+            .unwrap();
         (station, folder)
     }
 
     fn names(station: &Station, handle: Handle) -> Vec<String> {
-        station.children(handle).map(|child| child.name().to_owned()).collect()
+        station
+            .children(handle)
+            .map(|child| child.name().to_owned())
+            .collect()
     }
 
     #[test]
@@ -615,10 +620,22 @@ mod tests {
     #[test]
     fn illegal_children_types_and_names_are_refused() {
         let (mut station, folder) = station();
-        let point = station.add(folder, Some("P"), "control:NumericWritable").unwrap();
+        let point = station
+            .add(folder, Some("P"), "control:NumericWritable")
+            .unwrap();
         for (parent, name, spec, words) in [
-            (point, "x", "bacnet:BacnetNumericProxyExt", "frozen proxyExt"),
-            (folder, "x", "history:NumericCovHistoryExt", "belong into points"),
+            (
+                point,
+                "x",
+                "bacnet:BacnetNumericProxyExt",
+                "frozen proxyExt",
+            ),
+            (
+                folder,
+                "x",
+                "history:NumericCovHistoryExt",
+                "belong into points",
+            ),
             (folder, "x", "bacnet:BacnetDevice", "belong into a network"),
             (folder, "x", "control:ControlPoint", "abstract"),
             (folder, "x", "baja:Double", "no component"),
@@ -626,19 +643,37 @@ mod tests {
             (folder, "a/b", "baja:Folder", "no legal slot name"),
             (folder, "1st", "baja:Folder", "no legal slot name"),
         ] {
-            let error = station.add(parent, Some(name), spec).unwrap_err().to_string();
+            let error = station
+                .add(parent, Some(name), spec)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(words), "{spec} {name}: {error}");
         }
-        assert!(station.add(point, Some("x"), "history:NumericCovHistoryExt").is_ok());
+        assert!(
+            station
+                .add(point, Some("x"), "history:NumericCovHistoryExt")
+                .is_ok()
+        );
     }
 
     #[test]
     fn frozen_slots_are_neither_renamed_nor_removed() {
         let (mut station, folder) = station();
-        let point = station.add(folder, Some("P"), "control:NumericWritable").unwrap();
-        assert!(matches!(station.remove(point, "in10"), Err(ModelError::Frozen { .. })));
-        assert!(matches!(station.rename(point, "proxyExt", "x"), Err(ModelError::Frozen { .. })));
-        assert!(matches!(station.remove(folder, "Nothing"), Err(ModelError::NoSuchSlot { .. })));
+        let point = station
+            .add(folder, Some("P"), "control:NumericWritable")
+            .unwrap();
+        assert!(matches!(
+            station.remove(point, "in10"),
+            Err(ModelError::Frozen { .. })
+        ));
+        assert!(matches!(
+            station.rename(point, "proxyExt", "x"),
+            Err(ModelError::Frozen { .. })
+        ));
+        assert!(matches!(
+            station.remove(folder, "Nothing"),
+            Err(ModelError::NoSuchSlot { .. })
+        ));
     }
 
     #[test]
@@ -651,7 +686,10 @@ mod tests {
         assert_eq!(names(&station, folder), ["Z", "B"]);
         assert_eq!(station.resolve_component("slot:/Folder/Z"), Ok(a));
         assert_eq!(station.display_name(a), "Erste");
-        assert!(matches!(station.rename(folder, "Z", "B"), Err(ModelError::DuplicateName { .. })));
+        assert!(matches!(
+            station.rename(folder, "Z", "B"),
+            Err(ModelError::DuplicateName { .. })
+        ));
         station.reorder(folder, &["B", "Z"]).unwrap();
         assert_eq!(names(&station, folder), ["B", "Z"]);
         assert!(station.reorder(folder, &["B"]).is_err());
@@ -663,11 +701,16 @@ mod tests {
         let (mut station, folder) = station();
         let before = station.component_count();
         let a = station.add(folder, Some("A"), "baja:Folder").unwrap();
-        let point = station.add(a, Some("P"), "control:NumericWritable").unwrap();
+        let point = station
+            .add(a, Some("P"), "control:NumericWritable")
+            .unwrap();
         station.remove(folder, "A").unwrap();
         assert_eq!(station.component_count(), before);
         assert!(station.component(point).is_none());
-        assert!(matches!(station.set(point, "in10/value", Value::Double(1.0)), Err(ModelError::UnknownHandle { .. })));
+        assert!(matches!(
+            station.set(point, "in10/value", Value::Double(1.0)),
+            Err(ModelError::UnknownHandle { .. })
+        ));
     }
 
     #[test]
@@ -676,19 +719,35 @@ mod tests {
         let ramp = station.add(folder, Some("R"), "kitControl:Ramp").unwrap();
         station.set(ramp, "amplitude", Value::Integer(3)).unwrap();
         assert_eq!(station.value(ramp, "amplitude"), Some(Value::Double(3.0)));
-        let error = station.set(ramp, "amplitude", Value::from("3")).unwrap_err().to_string();
-        assert_eq!(error, "slot:/Folder/R/amplitude holds baja:Double, not baja:String");
+        let error = station
+            .set(ramp, "amplitude", Value::from("3"))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            error,
+            "slot:/Folder/R/amplitude holds baja:Double, not baja:String"
+        );
         assert!(station.set(ramp, "nothing", Value::Boolean(true)).is_err());
-        assert!(station.set(ramp, "out/nothing", Value::Boolean(true)).is_err());
+        assert!(
+            station
+                .set(ramp, "out/nothing", Value::Boolean(true))
+                .is_err()
+        );
     }
 
     #[test]
     fn only_real_changes_are_logged() {
         let (mut station, folder) = station();
-        let point = station.add(folder, Some("P"), "control:NumericWritable").unwrap();
+        let point = station
+            .add(folder, Some("P"), "control:NumericWritable")
+            .unwrap();
         let before = station.changes().revision();
-        station.set(point, "in16", Value::status_numeric(3.0, Status::ok())).unwrap();
-        station.set(point, "in16", Value::status_numeric(3.0, Status::ok())).unwrap();
+        station
+            .set(point, "in16", Value::status_numeric(3.0, Status::ok()))
+            .unwrap();
+        station
+            .set(point, "in16", Value::status_numeric(3.0, Status::ok()))
+            .unwrap();
         let slots: Vec<String> = station
             .changes()
             .since(before)
@@ -704,14 +763,24 @@ mod tests {
     #[test]
     fn unset_slots_read_their_default() {
         let (mut station, folder) = station();
-        let point = station.add(folder, Some("P"), "control:NumericWritable").unwrap();
+        let point = station
+            .add(folder, Some("P"), "control:NumericWritable")
+            .unwrap();
         let slot = |station: &Station, name: &str| station.slot(point, name).unwrap().is_default();
         assert!(slot(&station, "in5") && slot(&station, "facets"));
-        station.set(point, "in5", Value::status_numeric(0.0, Status::ok())).unwrap();
+        station
+            .set(point, "in5", Value::status_numeric(0.0, Status::ok()))
+            .unwrap();
         assert!(!slot(&station, "in5"));
-        station.set(point, "in5", Value::status_numeric(0.0, Status::null())).unwrap();
+        station
+            .set(point, "in5", Value::status_numeric(0.0, Status::null()))
+            .unwrap();
         assert!(slot(&station, "in5"));
-        let names: Vec<String> = station.slots(point).iter().map(|slot| slot.name.to_owned()).collect();
+        let names: Vec<String> = station
+            .slots(point)
+            .iter()
+            .map(|slot| slot.name.to_owned())
+            .collect();
         assert_eq!(names[..4], ["facets", "proxyExt", "out", "in1"]);
         assert_eq!(names.last().map(String::as_str), Some("set"));
     }

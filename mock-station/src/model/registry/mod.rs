@@ -325,15 +325,25 @@ mod tests {
     #[test]
     fn ancestry_runs_through_super_types_and_interfaces() {
         let writable = find("control:NumericWritable").unwrap();
-        assert!(writable.is("control:NumericPoint") && writable.is("control:ControlPoint") && writable.is("baja:Component"));
+        assert!(
+            writable.is("control:NumericPoint")
+                && writable.is("control:ControlPoint")
+                && writable.is("baja:Component")
+        );
         assert!(writable.is("baja:IStatus") && writable.is("control:IWritablePoint"));
         assert!(!writable.is("control:BooleanPoint"));
         let specs: Vec<&str> = writable.ancestry().iter().map(|ty| ty.spec()).collect();
         assert_eq!(specs.first().copied(), Some("control:NumericWritable"));
         assert_eq!(specs.last().copied(), Some("baja:Object"));
-        assert!(find("history:NumericIntervalHistoryExt").unwrap().is("history:HistoryExt"));
+        assert!(
+            find("history:NumericIntervalHistoryExt")
+                .unwrap()
+                .is("history:HistoryExt")
+        );
         assert!(find("baja:ConversionLink").unwrap().is_link());
-        assert!(find("baja:Double").unwrap().is_number() && !find("baja:Double").unwrap().is_complex());
+        assert!(
+            find("baja:Double").unwrap().is_number() && !find("baja:Double").unwrap().is_complex()
+        );
         assert!(find("no:Such").is_none());
     }
 
@@ -344,26 +354,51 @@ mod tests {
         assert_eq!(names, ["facets", "proxyExt", "out"]);
         let own: Vec<&str> = point.own_slots().iter().map(|slot| &*slot.name).collect();
         assert_eq!(own, ["facets", "out"]);
-        assert_eq!(point.slot("facets").unwrap().declared_in, "control:ControlPoint");
+        assert_eq!(
+            point.slot("facets").unwrap().declared_in,
+            "control:ControlPoint"
+        );
     }
 
     #[test]
     fn actions_tell_their_arguments() {
-        let active = find("control:BooleanWritable").unwrap().slot("active").unwrap();
-        assert_eq!(active.action().unwrap().parameter.unwrap().spec(), "control:Override");
+        let active = find("control:BooleanWritable")
+            .unwrap()
+            .slot("active")
+            .unwrap();
+        assert_eq!(
+            active.action().unwrap().parameter.unwrap().spec(),
+            "control:Override"
+        );
         assert!(active.flags.contains(Flags::OPERATOR));
-        let auto = find("control:NumericWritable").unwrap().slot("emergencyAuto").unwrap();
-        assert!(auto.action().unwrap().parameter.is_none() && !auto.flags.contains(Flags::OPERATOR));
+        let auto = find("control:NumericWritable")
+            .unwrap()
+            .slot("emergencyAuto")
+            .unwrap();
+        assert!(
+            auto.action().unwrap().parameter.is_none() && !auto.flags.contains(Flags::OPERATOR)
+        );
     }
 
     #[test]
     fn unset_inputs_are_null_but_the_bare_type_is_ok() {
-        let input = find("control:NumericWritable").unwrap().slot("in5").unwrap().default_value().unwrap().clone();
+        let input = find("control:NumericWritable")
+            .unwrap()
+            .slot("in5")
+            .unwrap()
+            .default_value()
+            .unwrap()
+            .clone();
         assert_eq!(input.as_status_value().unwrap().1.encode(), "40");
         let bare = find("baja:StatusNumeric").unwrap().default_value().unwrap();
         assert_eq!(bare.as_status_value().unwrap().1.encode(), "0");
-        let members: Vec<String> =
-            bare.as_struct().unwrap().members.iter().map(|member| member.name.to_string()).collect();
+        let members: Vec<String> = bare
+            .as_struct()
+            .unwrap()
+            .members
+            .iter()
+            .map(|member| member.name.to_string())
+            .collect();
         assert_eq!(members, ["value", "status"]);
     }
 
@@ -372,10 +407,20 @@ mod tests {
         let mut checked = 0;
         for ty in all() {
             for slot in ty.own_slots() {
-                let Some(default) = slot.default_value().filter(|default| default.as_struct().is_none()) else { continue };
+                let Some(default) = slot
+                    .default_value()
+                    .filter(|default| default.as_struct().is_none())
+                else {
+                    continue;
+                };
                 let spec = find(default.type_spec()).unwrap();
                 let back = Value::decode(spec, &default.encode());
-                assert!(back.is_some_and(|back| back.same_as(default)), "{}.{}", ty.spec(), slot.name);
+                assert!(
+                    back.is_some_and(|back| back.same_as(default)),
+                    "{}.{}",
+                    ty.spec(),
+                    slot.name
+                );
                 checked += 1;
             }
         }
@@ -399,7 +444,9 @@ mod tests {
             if ty.is("baja:Station") || ty.is("control:AbstractProxyExt") {
                 continue;
             }
-            let made = parents.iter().find_map(|parent| station.add(*parent, None, ty.spec()).ok());
+            let made = parents
+                .iter()
+                .find_map(|parent| station.add(*parent, None, ty.spec()).ok());
             let made = made.unwrap_or_else(|| panic!("{} fits nowhere", ty.spec()));
             assert_eq!(station.slots(made).len(), ty.slots().len(), "{}", ty.spec());
         }
