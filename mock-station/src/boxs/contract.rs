@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::node;
+use crate::model::display;
 use crate::model::registry::{ActionDef, EnumTag, SlotDef, SlotKind, TypeDef};
 use crate::model::slot_name;
 use crate::switches::BoxSwitches;
@@ -20,7 +21,7 @@ pub fn with_ancestors(ty: &'static TypeDef, switches: &BoxSwitches) -> Value {
 /// Only what the type declares or declares again: slots of a complex type, tags of a frozen enum.
 pub fn own(ty: &TypeDef, switches: &BoxSwitches) -> Value {
     if ty.is_frozen_enum() {
-        return ty.tags().iter().map(tag).collect();
+        return ty.tags().iter().map(|entry| tag(ty, entry)).collect();
     }
     ty.own_slots()
         .iter()
@@ -28,8 +29,9 @@ pub fn own(ty: &TypeDef, switches: &BoxSwitches) -> Value {
         .collect()
 }
 
-fn tag(tag: &EnumTag) -> Value {
-    json!({"o": tag.ordinal, "t": tag.tag, "dt": slot_name::friendly(&tag.tag)})
+fn tag(ty: &TypeDef, tag: &EnumTag) -> Value {
+    let text = display::tag_text(ty.spec(), tag.ordinal);
+    json!({"o": tag.ordinal, "t": tag.tag, "dt": text.as_deref().unwrap_or(&tag.tag)})
 }
 
 fn descriptor(slot: &SlotDef, switches: &BoxSwitches) -> Value {

@@ -29,14 +29,25 @@ pub struct Bench {
     pub clock: Arc<TestClock>,
 }
 
-/// Handles of the built site, by the last name of each path.
+/// The handle of a component.
 pub fn handle(bench: &Bench, ord: &str) -> Handle {
     bench.mock.station().read().resolve_component(ord).unwrap()
 }
 
 pub async fn bench() -> Bench {
+    serve(site()).await
+}
+
+/// The model's own sample station, with the three users added.
+pub async fn sample() -> Bench {
+    let mut station = mock_station::model::sample::station(noon()).unwrap();
+    add_users(&mut station);
+    serve(station).await
+}
+
+async fn serve(station: Station) -> Bench {
     let clock = Arc::new(TestClock::at(noon()));
-    let station = SharedStation::new(site(), clock.clone());
+    let station = SharedStation::new(station, clock.clone());
     let builder = MockStation::builder().station(station).clock(clock.clone());
     Bench {
         mock: builder.start().await.unwrap(),
@@ -47,15 +58,7 @@ pub async fn bench() -> Bench {
 fn site() -> Station {
     let mut station = Station::new("Bench", chrono_tz::Tz::Europe__Paris, noon());
     station.add_accounts(8).unwrap();
-    for (name, role) in [
-        (ADMIN, "admin"),
-        (VIEWER, "viewer"),
-        (OPERATOR, "ahu1Operator"),
-    ] {
-        let mut user = User::new(name, PASSWORD, 8, &[role]);
-        user.scheme = BASIC_SCHEME.to_owned();
-        station.add_user(user).unwrap();
-    }
+    add_users(&mut station);
     let root = station.root();
     let logic = station.add(root, Some("Logic"), "baja:Folder").unwrap();
     add_setpoint(&mut station, logic);
@@ -81,6 +84,18 @@ fn site() -> Station {
         .add(unit, Some("Damper"), "control:NumericWritable")
         .unwrap();
     station
+}
+
+fn add_users(station: &mut Station) {
+    for (name, role) in [
+        (ADMIN, "admin"),
+        (VIEWER, "viewer"),
+        (OPERATOR, "ahu1Operator"),
+    ] {
+        let mut user = User::new(name, PASSWORD, 8, &[role]);
+        user.scheme = BASIC_SCHEME.to_owned();
+        station.add_user(user).unwrap();
+    }
 }
 
 fn add_setpoint(station: &mut Station, logic: Handle) {
@@ -122,7 +137,7 @@ fn add_command(station: &mut Station, logic: Handle) {
     let facets = Value::Facets(Arc::new(Facets::boolean("Running", "Stopped")));
     station.set(point, "facets", facets).unwrap();
     station
-        .set(point, "in8", Value::status_boolean(true, Status::ok()))
+        .invoke(point, "active", Value::struct_of("control:Override"))
         .unwrap();
 }
 
@@ -146,6 +161,8 @@ pub struct Client {
 
 impl Bench {
     pub fn client(&self, user: &'static str) -> Client {
+        // reqwest wants a provider even for plain HTTP; a second installation is refused and harmless.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         Client {
             http: reqwest::Client::builder()
                 .no_proxy()

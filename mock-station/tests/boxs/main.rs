@@ -2,6 +2,8 @@
 
 mod client;
 mod frames;
+mod garbage;
+mod merged;
 mod nodes;
 mod registry;
 mod sessions;

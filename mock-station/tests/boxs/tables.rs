@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::client::{ADMIN, OPERATOR, VIEWER, bench, child};
+use crate::client::{ADMIN, OPERATOR, VIEWER, bench, child, sample};
 
 fn head(answer: &Json) -> Json {
     assert_eq!(answer["o"]["t"], "box:BoxTable");
@@ -130,4 +130,57 @@ async fn queries_that_fail_are_errors_that_say_why() {
         .refusal("ord", "resolve", json!({"o": POINTS}))
         .await;
     assert!(text.contains("Permission denied"), "{text}");
+}
+
+#[tokio::test]
+async fn histories_come_as_records_with_their_own_types() {
+    let bench = sample().await;
+    let client = bench.client(ADMIN);
+    let body = json!({"o": "history:/Sample/SupplyTemp", "c": {"of": 0, "lm": 1000}});
+    let answer = client.ask("ord", "resolve", body).await;
+    let columns = head(&answer)["cols"].clone();
+    let names: Vec<&Json> = columns
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| &column["n"])
+        .collect();
+    assert_eq!(names, ["timestamp", "trendFlags", "status", "value"]);
+    let rows = answer["c"].as_array().unwrap();
+    let station = bench.mock.station().read();
+    let history = station.histories.get("/Sample/SupplyTemp").unwrap();
+    assert_eq!(rows.len(), history.count(station.now()));
+    assert_eq!(rows[0][0]["t"], "baja:AbsTime");
+    assert_eq!(rows[0][3]["t"], "baja:Double");
+    let down = rows.iter().filter(|row| row[2]["v"] == "4").count();
+    assert_eq!(down, 1);
+}
+
+#[tokio::test]
+async fn history_lists_and_alarms_are_tables_too() {
+    let bench = sample().await;
+    let client = bench.client(ADMIN);
+    let answer = client
+        .ask("ord", "resolve", json!({"o": "history:|bql:select id"}))
+        .await;
+    let ids: Vec<&Json> = answer["c"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row[0]["v"])
+        .collect();
+    assert!(ids.contains(&&json!("/Sample/Mode")), "{ids:?}");
+    let query = "alarm:|bql:select uuid, sourceState, ackState from openAlarms order by timestamp";
+    let answer = client
+        .ask(
+            "ord",
+            "resolve",
+            json!({"o": query, "c": {"of": 0, "lm": 500}}),
+        )
+        .await;
+    let rows = answer["c"].as_array().unwrap();
+    let expected = bench.mock.station().read().alarms.open().count();
+    assert_eq!(rows.len(), expected);
+    assert_eq!(rows[0][1]["v"], "offnormal");
+    assert_eq!(rows[0][2]["v"], "unacked");
 }
