@@ -58,8 +58,7 @@ pub enum LineFault {
 }
 
 impl LineFault {
-    /// What the client is told.
-    pub fn to_error(self) -> RpcError {
+    fn to_error(self) -> RpcError {
         match self {
             Self::TooLong => RpcError::new(
                 ErrorCode::InvalidRequest,

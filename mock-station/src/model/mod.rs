@@ -26,7 +26,6 @@ pub mod link;
 pub mod permissions;
 pub mod point;
 pub mod registry;
-pub mod replace;
 pub mod resolve;
 pub mod sample;
 pub mod schedule;

@@ -182,6 +182,7 @@ fn reply(response: PlainResponse, cut_at: Option<usize>) -> Response<ReplyBody> 
     let body = match cut_at {
         Some(limit) if limit < length => CutBody {
             part: Some(response.body.slice(..limit)),
+            flushed: false,
         }
         .boxed(),
         _ => Full::new(response.body)
@@ -200,6 +201,7 @@ fn reply(response: PlainResponse, cut_at: Option<usize>) -> Response<ReplyBody> 
 /// A body that sends its first bytes and then breaks the connection.
 struct CutBody {
     part: Option<Bytes>,
+    flushed: bool,
 }
 
 impl Body for CutBody {
@@ -208,14 +210,20 @@ impl Body for CutBody {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        Poll::Ready(Some(match self.part.take() {
-            Some(part) => Ok(Frame::data(part)),
-            None => Err(io::Error::new(
-                io::ErrorKind::ConnectionReset,
-                "body cut by a fault switch",
-            )),
-        }))
+        if let Some(part) = self.part.take() {
+            return Poll::Ready(Some(Ok(Frame::data(part))));
+        }
+        if !self.flushed {
+            // The server flushes what it has when a body makes it wait.
+            self.flushed = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(Some(Err(io::Error::new(
+            io::ErrorKind::ConnectionReset,
+            "body cut by a fault switch",
+        ))))
     }
 }

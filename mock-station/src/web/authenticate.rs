@@ -67,7 +67,7 @@ fn by_cookie(context: &ServerContext, request: &PlainRequest) -> Option<Caller> 
 pub(crate) fn unauthenticated(context: &ServerContext, request: &PlainRequest) -> PlainResponse {
     match context.switches.get().login.unauthenticated {
         // AJAX requests to `/rpc` get no login page (§2.6).
-        _ if request.raw_path.starts_with("/rpc") => unauthorized(),
+        _ if request.raw_path.split('/').nth(1) == Some("rpc") => unauthorized(),
         UnauthenticatedAnswer::RedirectLogin => {
             PlainResponse::redirect(StatusCode::FOUND, "/login")
         }

@@ -181,3 +181,6 @@ fn guarded(
     }
     servlet(request)
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,13 +24,14 @@ pub(crate) enum OrdError {
 
 /// Splits an ord at `|`, which no quotes protect, and leaves `local:` out.
 pub(crate) fn parse(text: &str) -> Result<Vec<OrdQuery>, OrdError> {
-    let text = text.trim();
+    // A tab at the end may be the value of an exporter's `delimiter`.
+    let text = text.trim_start().trim_end_matches(' ');
     if text.is_empty() {
         return Err(OrdError::Empty);
     }
     let mut queries = Vec::new();
     for part in text.split('|') {
-        let part = part.trim();
+        let part = part.trim_start().trim_end_matches(' ');
         let (scheme, body) = part
             .split_once(':')
             .filter(|(scheme, _)| {

@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 
 use super::QueryError;
 use super::ast::{ExtentTarget, Projection, Select};
-use super::node::{Fields, Node, Scope};
+use super::node::{Fields, Node, Scope, typed};
 use super::rows;
 use crate::model::alarm::AlarmRecord;
 use crate::model::value::Value;
@@ -104,11 +104,6 @@ impl Row<'_> {
     }
 }
 
-/// An enum value, or its tag as text where the registry does not declare the type.
-fn tagged(type_spec: &str, tag: &str) -> Value {
-    Value::decode_as(type_spec, tag).unwrap_or_else(|| Value::from(tag))
-}
-
 impl Fields for Row<'_> {
     fn type_spec(&self) -> &'static str {
         "alarm:AlarmRecord"
@@ -118,9 +113,9 @@ impl Fields for Row<'_> {
         let record = self.record;
         Some(Some(match name {
             "timestamp" => self.time(Some(record.timestamp)),
-            "uuid" => Value::from(record.uuid.as_str()),
-            "sourceState" => tagged("alarm:SourceState", record.source_state.tag()),
-            "ackState" => tagged("alarm:AckState", record.ack_state.tag()),
+            "uuid" => typed("baja:Uuid", &record.uuid),
+            "sourceState" => typed("alarm:SourceState", record.source_state.tag()),
+            "ackState" => typed("alarm:AckState", record.ack_state.tag()),
             "ackRequired" => Value::Boolean(record.ack_required),
             "source" => Value::OrdList(Arc::new(record.source.clone())),
             "alarmClass" => Value::from(record.alarm_class.as_str()),
@@ -129,7 +124,10 @@ impl Fields for Row<'_> {
             "ackTime" => self.time(record.ack_time),
             "user" => Value::from(record.user.as_str()),
             "alarmData" => Value::Facets(Arc::new(record.alarm_data.clone())),
-            "alarmTransition" => tagged("alarm:SourceState", record.alarm_transition.tag()),
+            "alarmTransition" => typed(
+                "alarm:AlarmTransition",
+                record.alarm_transition.transition(),
+            ),
             "lastUpdate" => self.time(Some(record.last_update)),
             "noteCount" => Value::Integer(i32::try_from(record.notes.len()).unwrap_or(i32::MAX)),
             _ => return None,

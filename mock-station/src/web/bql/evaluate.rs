@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use super::QueryError;
 use super::ast::{Expression, Literal, Operator, Step};
 use super::node::{Node, Scope, component_text, follow};
-use crate::model::registry;
+use crate::model::registry::{self, TypeDef};
 use crate::model::value::Value;
 use crate::web::time_range::{self, TimeRange};
 use crate::web::wire_time;
@@ -75,16 +75,12 @@ pub(crate) fn constant<'a>(literal: &Literal) -> Result<Node<'a>, QueryError> {
     Ok(Node::Value(Cow::Owned(value), None))
 }
 
-fn known_type(spec: &str) -> Result<(), QueryError> {
-    match registry::find(spec) {
-        Some(_) => Ok(()),
-        None => Err(QueryError::invalid(format!("unknown type `{spec}`"))),
-    }
+fn known_type(spec: &str) -> Result<&'static TypeDef, QueryError> {
+    registry::find(spec).ok_or_else(|| QueryError::invalid(format!("unknown type `{spec}`")))
 }
 
 fn decode(type_spec: &str, encoding: &str) -> Result<Value, QueryError> {
-    known_type(type_spec)?;
-    Value::decode_as(type_spec, encoding)
+    Value::decode(known_type(type_spec)?, encoding)
         .ok_or_else(|| QueryError::invalid(format!("`{encoding}` is no {type_spec}")))
 }
 
@@ -225,6 +221,13 @@ fn simple_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
+fn plain_number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Double(_) | Value::Float(_) | Value::Integer(_) | Value::Long(_) => value.as_f64(),
+        _ => None,
+    }
+}
+
 fn inner(value: &Value) -> &Value {
     value.as_status_value().map_or(value, |(inner, _)| inner)
 }
@@ -253,8 +256,11 @@ pub(crate) fn compare(scope: &Scope<'_>, left: &Node<'_>, right: &Node<'_>) -> O
             return Some(instant(scope, left)?.cmp(&instant(scope, right)?));
         }
         let is_text = |value: &Value| value.as_str().is_some();
-        if let (Value::Boolean(a), Value::Boolean(b)) = (a, b) {
-            return Some(a.cmp(b));
+        match (a, b) {
+            (Value::Boolean(a), Value::Boolean(b)) => return Some(a.cmp(b)),
+            (Value::Boolean(_), Value::String(_)) | (Value::String(_), Value::Boolean(_)) => {}
+            (Value::Boolean(_), _) | (_, Value::Boolean(_)) => return None,
+            _ => {}
         }
         if !is_text(a)
             && !is_text(b)
@@ -262,11 +268,11 @@ pub(crate) fn compare(scope: &Scope<'_>, left: &Node<'_>, right: &Node<'_>) -> O
         {
             return a.partial_cmp(&b);
         }
-        // A number in quotes compares as a number.
-        if let (Some(a), Value::String(b)) = (number(left), b)
-            && let Ok(b) = b.parse::<f64>()
-        {
-            return a.partial_cmp(&b);
+        // A number in quotes compares as a number, any other text not at all.
+        match (plain_number(a), plain_number(b)) {
+            (Some(a), None) => return a.partial_cmp(&b.as_str()?.trim().parse().ok()?),
+            (None, Some(b)) => return a.as_str()?.trim().parse::<f64>().ok()?.partial_cmp(&b),
+            _ => {}
         }
     }
     Some(text_of(scope, left)?.cmp(&text_of(scope, right)?))

