@@ -401,7 +401,7 @@ impl Ord {
             });
         }
         let body = &stripped[scheme.len() + 1..];
-        if body.split('/').any(|segment| segment == "..") {
+        if body.split(['/', '^']).any(|segment| segment == "..") {
             return Err(OrdError::Segment {
                 ord: text.to_owned(),
                 segment: "..".to_owned(),
