@@ -38,9 +38,18 @@ async fn a_station_that_goes_down_is_reported_and_used_again_when_back() {
 async fn a_station_that_is_starting_is_busy_and_costs_no_login() {
     for status in [429, 503] {
         let (bench, bql) = ready().await;
-        bench.mock.switches().change(|s| s.faults.status = Some(status));
+        bench
+            .mock
+            .switches()
+            .change(|s| s.faults.status = Some(status));
         let error = bql.query(&all_components(), &scope()).await.unwrap_err();
-        assert_eq!(error, StationError::Busy { station: bench.mock.url(), status });
+        assert_eq!(
+            error,
+            StationError::Busy {
+                station: bench.mock.url(),
+                status
+            }
+        );
         let reads = bench.mock.requests().len();
         assert_eq!(reads, 3, "a read is repeated twice");
         bench.mock.switches().change(|s| s.faults.status = None);
@@ -49,7 +58,10 @@ async fn a_station_that_is_starting_is_busy_and_costs_no_login() {
     let mut switches = Switches::default();
     switches.faults.status = Some(503);
     let bench = Bench::new(LoginScheme::FormScram, switches).await;
-    assert_eq!(bench.session.login(&scope()).await.unwrap_err().kind(), "station-busy");
+    assert_eq!(
+        bench.session.login(&scope()).await.unwrap_err().kind(),
+        "station-busy"
+    );
     bench.mock.switches().change(|s| s.faults.status = None);
     bench.session.login(&scope()).await.unwrap();
 }
@@ -57,12 +69,18 @@ async fn a_station_that_is_starting_is_busy_and_costs_no_login() {
 #[tokio::test]
 async fn a_slow_station_is_given_up_at_the_deadline_and_the_next_call_works() {
     let (bench, bql) = ready().await;
-    bench.mock.switches().change(|s| s.faults.delay = Some(Duration::from_secs(60)));
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.delay = Some(Duration::from_secs(60)));
     let begin = Instant::now();
     let hasty = CallScope::within(Duration::from_millis(200));
     let error = bql.query(&all_components(), &hasty).await.unwrap_err();
     assert_eq!(error.kind(), "station-timeout", "{error}");
-    assert!(begin.elapsed() < Duration::from_secs(30), "the deadline must end the wait");
+    assert!(
+        begin.elapsed() < Duration::from_secs(30),
+        "the deadline must end the wait"
+    );
     bench.mock.switches().change(|s| s.faults.delay = None);
     assert!(bql.query(&all_components(), &scope()).await.is_ok());
 }
@@ -70,7 +88,10 @@ async fn a_slow_station_is_given_up_at_the_deadline_and_the_next_call_works() {
 #[tokio::test]
 async fn a_cancelled_call_ends_at_once() {
     let (bench, bql) = ready().await;
-    bench.mock.switches().change(|s| s.faults.delay = Some(Duration::from_secs(60)));
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.delay = Some(Duration::from_secs(60)));
     let cancel = CancellationToken::new();
     let scope = CallScope::unlimited().with_cancel(cancel.clone());
     let query = all_components();
@@ -84,17 +105,29 @@ async fn a_cancelled_call_ends_at_once() {
 #[tokio::test]
 async fn html_where_csv_is_expected_is_an_error_that_says_so() {
     let (bench, bql) = ready().await;
-    bench.mock.switches().change(|s| s.faults.html_for_data = true);
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.html_for_data = true);
     let error = bql.query(&all_components(), &scope()).await.unwrap_err();
-    assert!(matches!(error.kind(), "station-protocol" | "station-auth"), "{error}");
-    bench.mock.switches().change(|s| s.faults.html_for_data = false);
+    assert!(
+        matches!(error.kind(), "station-protocol" | "station-auth"),
+        "{error}"
+    );
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.html_for_data = false);
     assert!(bql.query(&all_components(), &scope()).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_body_that_is_cut_is_an_error_and_never_a_shorter_table() {
     let (bench, bql) = ready().await;
-    bench.mock.switches().change(|s| s.faults.body_limit = Some(300));
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.body_limit = Some(300));
     let error = bql.query(&all_components(), &scope()).await.unwrap_err();
     assert_eq!(error.kind(), "station-unreachable", "{error}");
 }
@@ -121,7 +154,10 @@ async fn an_answer_beyond_the_limit_keeps_whole_rows_and_says_that_it_is_cut() {
 #[tokio::test]
 async fn at_most_four_requests_are_under_way() {
     let (bench, bql) = ready().await;
-    bench.mock.switches().change(|s| s.faults.delay = Some(Duration::from_millis(80)));
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.delay = Some(Duration::from_millis(80)));
     let begin = Instant::now();
     let query = all_components();
     let scope = scope();

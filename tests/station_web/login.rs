@@ -5,17 +5,19 @@ use std::time::Duration;
 use mock_station::model::accounts::{BRIDGE, OBIX, VIEWER};
 use mock_station::server::LoginOutcome;
 use mock_station::switches::{
-    BadProofAnswer, BasicRefusal, ClientFirstCookie, HandshakeToken, SessionRenewal, Switches, UnauthenticatedAnswer,
-    UnknownUserAnswer,
+    BadProofAnswer, BasicRefusal, ClientFirstCookie, HandshakeToken, SessionRenewal, Switches,
+    UnauthenticatedAnswer, UnknownUserAnswer,
 };
 use niagara_bridge::station::web::{Bql, LoginScheme, TableQuery};
 use niagara_bridge::station::{AuthCause, StationError};
 
 use crate::{Bench, SCHEMES, account_for, options, scope};
 
-async fn station_name(bench: &Bench) -> Result<String, StationError> {
-    let query = TableQuery::new("slot:/", "select stationName from baja:Station")?;
-    let table = Bql::new(bench.session.clone()).query(&query, &scope()).await?;
+async fn root_path(bench: &Bench) -> Result<String, StationError> {
+    let query = TableQuery::new("slot:/", "select slotPath from baja:Station")?;
+    let table = Bql::new(bench.session.clone())
+        .query(&query, &scope())
+        .await?;
     Ok(table.rows[0].cell(0).text().to_owned())
 }
 
@@ -30,30 +32,56 @@ fn cause_of(error: &StationError) -> AuthCause {
 async fn every_scheme_logs_in_once_and_reads() {
     for scheme in SCHEMES {
         let bench = Bench::new(scheme, Switches::default()).await;
-        let expected = bench.mock.station().read().name();
-        assert_eq!(station_name(&bench).await.as_deref(), Ok(expected.as_str()), "{scheme:?}");
-        assert_eq!(station_name(&bench).await.as_deref(), Ok(expected.as_str()), "{scheme:?}");
-        assert!(bench.logins().iter().all(|login| login.user == account_for(scheme).user));
+        assert_eq!(
+            root_path(&bench).await.as_deref(),
+            Ok("slot:/"),
+            "{scheme:?}"
+        );
+        assert_eq!(
+            root_path(&bench).await.as_deref(),
+            Ok("slot:/"),
+            "{scheme:?}"
+        );
+        assert!(
+            bench
+                .logins()
+                .iter()
+                .all(|login| login.user == account_for(scheme).user)
+        );
         assert_eq!(bench.bad_logins(), 0, "{scheme:?}");
         if scheme != LoginScheme::Basic {
             assert_eq!(bench.good_logins(), 1, "{scheme:?}");
         }
-        assert_eq!(bench.mock.sessions(), 1, "{scheme:?} must keep one station session");
+        assert_eq!(
+            bench.mock.sessions(),
+            1,
+            "{scheme:?} must keep one station session"
+        );
     }
 }
 
 #[tokio::test]
 async fn every_variant_of_the_form_login_works() {
-    for renewal in [SessionRenewal::AfterStep3, SessionRenewal::AfterStep4, SessionRenewal::Never] {
-        for cookie in [ClientFirstCookie::Always, ClientFirstCookie::OnlyWithoutValidCookie] {
+    for renewal in [
+        SessionRenewal::AfterStep3,
+        SessionRenewal::AfterStep4,
+        SessionRenewal::Never,
+    ] {
+        for cookie in [
+            ClientFirstCookie::Always,
+            ClientFirstCookie::OnlyWithoutValidCookie,
+        ] {
             for shuffle in [true, false] {
                 let mut switches = Switches::default();
                 switches.login.session_renewal = renewal;
                 switches.login.client_first_cookie = cookie;
                 switches.login.shuffle_set_cookie = shuffle;
                 let bench = Bench::new(LoginScheme::FormScram, switches).await;
-                let outcome = station_name(&bench).await;
-                assert!(outcome.is_ok(), "{renewal:?} {cookie:?} {shuffle}: {outcome:?}");
+                let outcome = root_path(&bench).await;
+                assert!(
+                    outcome.is_ok(),
+                    "{renewal:?} {cookie:?} {shuffle}: {outcome:?}"
+                );
                 assert_eq!(bench.logins().len(), 1);
             }
         }
@@ -66,7 +94,7 @@ async fn the_handshake_token_may_change_or_stay() {
         let mut switches = Switches::default();
         switches.login.handshake_token = token;
         let bench = Bench::new(LoginScheme::HeaderScram, switches).await;
-        assert!(station_name(&bench).await.is_ok(), "{token:?}");
+        assert!(root_path(&bench).await.is_ok(), "{token:?}");
     }
 }
 
@@ -96,7 +124,8 @@ async fn a_wrong_password_is_tried_once_per_latch_time_however_it_is_refused() {
             let mut switches = Switches::default();
             switches.login.bad_proof = answer;
             let account = account_for(scheme);
-            let bench = Bench::with_options(switches, |mock| options(mock, scheme, account, "wrong")).await;
+            let bench =
+                Bench::with_options(switches, |mock| options(mock, scheme, account, "wrong")).await;
             let scope = scope();
             let calls = (0..6).map(|_| bench.session.login(&scope));
             for outcome in futures::future::join_all(calls).await {
@@ -119,8 +148,10 @@ async fn a_wrong_password_is_tried_once_per_latch_time_however_it_is_refused() {
 async fn a_caller_that_gives_up_does_not_hide_the_failed_login() {
     let mut switches = Switches::default();
     switches.faults.delay = Some(Duration::from_millis(40));
-    let bench =
-        Bench::with_options(switches, |mock| options(mock, LoginScheme::FormScram, BRIDGE, "wrong")).await;
+    let bench = Bench::with_options(switches, |mock| {
+        options(mock, LoginScheme::FormScram, BRIDGE, "wrong")
+    })
+    .await;
     let hasty = niagara_bridge::station::http::CallScope::within(Duration::from_millis(60));
     let error = bench.session.login(&hasty).await.unwrap_err();
     assert_eq!(error.kind(), "station-timeout");
@@ -140,12 +171,23 @@ async fn the_wrong_scheme_is_named_with_its_remedy() {
         for refusal in [BasicRefusal::RedirectLogin, BasicRefusal::Unauthorized] {
             let mut switches = Switches::default();
             switches.login.basic_refused = refusal;
-            let bench =
-                Bench::with_options(switches, |mock| options(mock, scheme, account, account.password)).await;
+            let bench = Bench::with_options(switches, |mock| {
+                options(mock, scheme, account, account.password)
+            })
+            .await;
             let error = bench.session.login(&scope()).await.unwrap_err();
-            assert!(matches!(cause_of(&error), AuthCause::WrongScheme | AuthCause::Refused), "{error}");
+            assert!(
+                matches!(
+                    cause_of(&error),
+                    AuthCause::WrongScheme | AuthCause::Refused
+                ),
+                "{error}"
+            );
             assert!(error.to_string().contains("station.scheme"), "{error}");
-            assert!(bench.logins().len() <= 1, "{scheme:?}: schemes are never tried in turn");
+            assert!(
+                bench.logins().len() <= 1,
+                "{scheme:?}: schemes are never tried in turn"
+            );
         }
     }
     let mut switches = Switches::default();
@@ -157,7 +199,10 @@ async fn the_wrong_scheme_is_named_with_its_remedy() {
 
 #[tokio::test]
 async fn an_unknown_user_is_refused_either_way() {
-    for answer in [UnknownUserAnswer::InventedSalt, UnknownUserAnswer::Unauthorized] {
+    for answer in [
+        UnknownUserAnswer::InventedSalt,
+        UnknownUserAnswer::Unauthorized,
+    ] {
         let mut switches = Switches::default();
         switches.login.unknown_user = answer;
         let bench = Bench::with_options(switches, |mock| {
@@ -173,15 +218,13 @@ async fn an_unknown_user_is_refused_either_way() {
 
 #[tokio::test]
 async fn an_impostor_without_the_password_is_not_believed() {
-    for scheme in [LoginScheme::FormScram, LoginScheme::HeaderScram] {
-        let mut switches = Switches::default();
-        switches.login.wrong_server_signature = true;
-        let bench = Bench::new(scheme, switches).await;
-        let error = bench.session.login(&scope()).await.unwrap_err();
-        assert_eq!(cause_of(&error), AuthCause::ServerSignature, "{scheme:?}");
-        let error = bench.session.login(&scope()).await.unwrap_err();
-        assert!(matches!(error, StationError::Latched { .. }), "{error}");
-    }
+    let mut switches = Switches::default();
+    switches.login.wrong_server_signature = true;
+    let bench = Bench::new(LoginScheme::FormScram, switches).await;
+    let error = bench.session.login(&scope()).await.unwrap_err();
+    assert_eq!(cause_of(&error), AuthCause::ServerSignature, "{error}");
+    let error = bench.session.login(&scope()).await.unwrap_err();
+    assert!(matches!(error, StationError::Latched { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -207,7 +250,8 @@ async fn a_locked_out_user_is_told_about_the_lock_out() {
         bench.session.login(&scope()).await.unwrap_err();
     }
     let right = options(&bench.mock, LoginScheme::FormScram, VIEWER, VIEWER.password);
-    let session = niagara_bridge::station::web::WebSession::new(right, bench.clock.clone()).unwrap();
+    let session =
+        niagara_bridge::station::web::WebSession::new(right, bench.clock.clone()).unwrap();
     let error = session.login(&scope()).await.unwrap_err();
     assert!(error.to_string().contains("locked-out"), "{error}");
     assert_eq!(bench.logins().last().unwrap().outcome, LoginOutcome::Locked);
@@ -219,11 +263,16 @@ async fn a_locked_out_user_is_told_about_the_lock_out() {
 
 #[tokio::test]
 async fn secrets_stay_out_of_errors_and_debug_output() {
-    let bench =
-        Bench::with_options(Switches::default(), |mock| options(mock, LoginScheme::Basic, OBIX, "hunter2-secret")).await;
+    let bench = Bench::with_options(Switches::default(), |mock| {
+        options(mock, LoginScheme::Basic, OBIX, "hunter2-secret")
+    })
+    .await;
     let error = bench.session.login(&scope()).await.unwrap_err();
     let shown = format!("{error} {error:?} {:?}", bench.session);
-    assert!(!shown.contains("hunter2") && !shown.contains("aHVudGVyMi"), "{shown}");
+    assert!(
+        !shown.contains("hunter2") && !shown.contains("aHVudGVyMi"),
+        "{shown}"
+    );
 }
 
 #[tokio::test]
@@ -238,9 +287,9 @@ async fn every_form_of_the_expiry_signal_leads_to_one_new_login() {
             let mut switches = Switches::default();
             switches.login.unauthenticated = answer;
             let bench = Bench::new(scheme, switches).await;
-            station_name(&bench).await.unwrap();
+            root_path(&bench).await.unwrap();
             bench.mock.end_sessions();
-            let again = station_name(&bench).await;
+            let again = root_path(&bench).await;
             assert!(again.is_ok(), "{scheme:?} {answer:?}: {again:?}");
             assert_eq!(bench.good_logins(), 2, "{scheme:?} {answer:?}");
         }
@@ -252,7 +301,7 @@ async fn idle_expiry_under_many_callers_costs_one_login() {
     let bench = Bench::usual().await;
     bench.session.login(&scope()).await.unwrap();
     bench.station_clock.advance(chrono::TimeDelta::minutes(16));
-    let calls = (0..10).map(|_| station_name(&bench));
+    let calls = (0..10).map(|_| root_path(&bench));
     for outcome in futures::future::join_all(calls).await {
         outcome.unwrap();
     }

@@ -25,7 +25,11 @@ pub struct Bench {
     pub session: WebSession,
 }
 
-pub const SCHEMES: [LoginScheme; 3] = [LoginScheme::FormScram, LoginScheme::HeaderScram, LoginScheme::Basic];
+pub const SCHEMES: [LoginScheme; 3] = [
+    LoginScheme::FormScram,
+    LoginScheme::HeaderScram,
+    LoginScheme::Basic,
+];
 
 /// The account that exists for a scheme.
 pub fn account_for(scheme: LoginScheme) -> Account {
@@ -40,7 +44,12 @@ pub fn scope() -> CallScope {
 }
 
 /// Options without the rate limit, so that tests do not wait for it.
-pub fn options(mock: &MockStation, scheme: LoginScheme, account: Account, password: &str) -> WebOptions {
+pub fn options(
+    mock: &MockStation,
+    scheme: LoginScheme,
+    account: Account,
+    password: &str,
+) -> WebOptions {
     let url = mock.url().parse().expect("the mock's address");
     let mut options = WebOptions::new(url, account.user, Secret::new(password));
     options.scheme = scheme;
@@ -57,7 +66,10 @@ impl Bench {
         .await
     }
 
-    pub async fn with_options(switches: Switches, options: impl FnOnce(&MockStation) -> WebOptions) -> Self {
+    pub async fn with_options(
+        switches: Switches,
+        options: impl FnOnce(&MockStation) -> WebOptions,
+    ) -> Self {
         let now = "2025-11-02T06:40:00Z".parse().expect("a time");
         let station_clock = Arc::new(StationTestClock::at(now));
         let mock = MockStation::builder()

@@ -10,7 +10,8 @@ use niagara_bridge::station::{AuthCause, StationError};
 
 use crate::{Bench, SCHEMES, scope};
 
-const FRAME: &str = r#"{"p":"box","v":"2.3","n":1,"m":[{"r":1,"t":"rt","c":"sys","k":"props","b":{}}]}"#;
+const FRAME: &str =
+    r#"{"p":"box","v":"2.3","n":1,"m":[{"r":1,"t":"rt","c":"sys","k":"props","b":{}}]}"#;
 
 fn posts(mock: &MockStation, path: &str) -> usize {
     mock.requests()
@@ -33,7 +34,10 @@ async fn one_login_serves_box_and_obix_too() {
             .await
             .unwrap();
         assert_eq!(frame.status, 200, "{scheme:?}");
-        assert!(String::from_utf8_lossy(&frame.body).contains("\"rp\""), "{scheme:?}");
+        assert!(
+            String::from_utf8_lossy(&frame.body).contains("\"rp\""),
+            "{scheme:?}"
+        );
         assert_eq!(bench.bad_logins(), 0);
     }
 }
@@ -55,9 +59,19 @@ async fn a_write_that_meets_an_ended_session_is_not_repeated() {
     bench.mock.end_sessions();
     bench.mock.clear_logs();
     let write = json(WebRequest::write(&scope()));
-    let error = bench.session.post("/box/", FRAME, &write).await.unwrap_err();
+    let error = bench
+        .session
+        .post("/box/", FRAME, &write)
+        .await
+        .unwrap_err();
     assert!(
-        matches!(&error, StationError::Auth { cause: AuthCause::SessionExpired, .. }),
+        matches!(
+            &error,
+            StationError::Auth {
+                cause: AuthCause::SessionExpired,
+                ..
+            }
+        ),
         "{error}"
     );
     assert_eq!(posts(&bench.mock, "/box/"), 1);
@@ -71,7 +85,10 @@ async fn a_write_that_meets_an_ended_session_is_not_repeated() {
 async fn a_write_without_an_answer_has_an_unknown_outcome_and_is_sent_once() {
     let bench = Bench::usual().await;
     bench.session.login(&scope()).await.unwrap();
-    bench.mock.switches().change(|s| s.faults.delay = Some(Duration::from_secs(30)));
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.delay = Some(Duration::from_secs(30)));
     let hasty = CallScope::within(Duration::from_millis(150));
     let error = bench
         .session
@@ -101,7 +118,10 @@ async fn a_write_to_a_station_that_is_not_there_was_certainly_not_done() {
         .post("/box/", FRAME, &json(WebRequest::write(&scope())))
         .await
         .unwrap_err();
-    assert!(matches!(error.kind(), "station-unreachable" | "outcome-unknown"), "{error}");
+    assert!(
+        matches!(error.kind(), "station-unreachable" | "outcome-unknown"),
+        "{error}"
+    );
     let error = session
         .post("/box/", FRAME, &json(WebRequest::write(&scope())))
         .await
@@ -128,12 +148,25 @@ async fn targets_that_leave_the_station_are_refused_unsent() {
     let bench = Bench::usual().await;
     bench.session.login(&scope()).await.unwrap();
     bench.mock.clear_logs();
-    for target in ["//evil.example/x", "http://evil.example/", "ord/x", "/\\evil.example/"] {
-        let error = bench.session.get(target, &WebRequest::read(&scope())).await.unwrap_err();
+    for target in [
+        "//evil.example/x",
+        "http://evil.example/",
+        "ord/x",
+        "/\\evil.example/",
+    ] {
+        let error = bench
+            .session
+            .get(target, &WebRequest::read(&scope()))
+            .await
+            .unwrap_err();
         assert_eq!(error.kind(), "invalid-input", "{target}");
     }
     let long = format!("/ord/{}", "x".repeat(8000));
-    let error = bench.session.get(&long, &WebRequest::read(&scope())).await.unwrap_err();
+    let error = bench
+        .session
+        .get(&long, &WebRequest::read(&scope()))
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("split the query"), "{error}");
     assert!(bench.mock.requests().is_empty());
 }
@@ -146,11 +179,22 @@ async fn credentials_wait_for_https_when_the_station_demands_it() {
         let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let authority = closed.local_addr().unwrap().to_string();
         drop(closed);
-        bench.mock.switches().change(|s| s.login.https_only = Some(authority.clone()));
+        bench
+            .mock
+            .switches()
+            .change(|s| s.login.https_only = Some(authority.clone()));
         let error = bench.session.login(&scope()).await.unwrap_err();
         assert_eq!(error.kind(), "station-unreachable", "{scheme:?} {error}");
-        assert!(error.to_string().contains(&format!("https://{authority}")), "{error}");
-        let seen: Vec<String> = bench.mock.requests().iter().map(|r| format!("{} {}", r.method, r.target)).collect();
+        assert!(
+            error.to_string().contains(&format!("https://{authority}")),
+            "{error}"
+        );
+        let seen: Vec<String> = bench
+            .mock
+            .requests()
+            .iter()
+            .map(|r| format!("{} {}", r.method, r.target))
+            .collect();
         assert_eq!(seen, ["GET /"], "{scheme:?}");
     }
 }

@@ -116,11 +116,12 @@ impl<'t> Cell<'t> {
         (!text.is_empty() && text != "null").then_some(text)
     }
 
-    /// A number; NaN and infinities are numbers too.
+    /// A number, with a unit behind it on stations that show units in cells; NaN and infinities are numbers too.
     pub fn number(self, format: &CellFormat) -> Result<Option<f64>, CellError> {
         match self.some() {
             None | Some("-") => Ok(None),
             Some(text) => number_of(text, format)
+                .or_else(|| StatusText::parse(text, format).number)
                 .map(Some)
                 .ok_or_else(|| self.kind("a number")),
         }
@@ -251,7 +252,8 @@ pub struct StatusText {
 }
 
 impl StatusText {
-    /// Reads from the right: level, last `{…}` group, value and unit.
+    /// Reads from the right: level, last `{…}` group, value and unit. The text is a display text in either mode,
+    /// because the exporter has no machine encoding for structs.
     pub fn parse(text: &str, format: &CellFormat) -> Self {
         let mut rest = text.trim();
         let mut parsed = Self::default();
@@ -272,13 +274,13 @@ impl StatusText {
             return parsed;
         }
         parsed.text = Some(rest.to_owned());
-        if let Some(number) = number_of(rest, format) {
+        if let Some(number) = displayed_number(rest, format.decimal) {
             parsed.number = Some(number);
             return parsed;
         }
         let split = [rest.rsplit_once(' '), rest.split_once(' ')];
         for (number, unit) in split.into_iter().flatten() {
-            if let Some(number) = number_of(number.trim(), format) {
+            if let Some(number) = displayed_number(number.trim(), format.decimal) {
                 parsed.number = Some(number);
                 parsed.unit = Some(unit.trim().to_owned());
                 break;
@@ -313,6 +315,10 @@ fn number_of(text: &str, format: &CellFormat) -> Option<f64> {
     {
         return Some(number);
     }
+    displayed_number(text, format.decimal)
+}
+
+fn displayed_number(text: &str, decimal: DecimalSign) -> Option<f64> {
     let compact: String = text
         .chars()
         .filter(|c| !matches!(c, '\u{a0}' | '\u{202f}' | '\''))
@@ -330,7 +336,7 @@ fn number_of(text: &str, format: &CellFormat) -> Option<f64> {
     if !compact.chars().all(allowed) {
         return None;
     }
-    separated(&compact, format.decimal).parse().ok()
+    separated(&compact, decimal).parse().ok()
 }
 
 /// Rewrites grouping and decimal signs to one decimal point: the separator policy of Station web specification §7.3.

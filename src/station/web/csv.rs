@@ -57,7 +57,8 @@ enum State {
 /// Turns pieces of a document into records as they arrive.
 ///
 /// Inside a quoted cell `""` is one quote; a single quote ends the cell only before a delimiter, a line end or the end
-/// of input, otherwise it is literal. So the legacy dialect, which does not double quotes, reads as well.
+/// of input, otherwise it is literal. A cell that is quoted without need shows the legacy dialect, which quotes every
+/// text and doubles no quotes: from then on `""` is a quote and what ends the cell, or two quotes.
 ///
 /// ```
 /// use niagara_bridge::station::web::csv::{CsvReader, Ending};
@@ -78,6 +79,8 @@ pub struct CsvReader {
     record_line: u64,
     width: Option<usize>,
     after_cr: bool,
+    quoted: bool,
+    legacy: bool,
     bom: BomState,
 }
 
@@ -108,6 +111,8 @@ impl CsvReader {
             record_line: 1,
             width: None,
             after_cr: false,
+            quoted: false,
+            legacy: false,
             bom: BomState::Matching(0),
         }
     }
@@ -166,6 +171,7 @@ impl CsvReader {
             match self.state {
                 State::RecordStart | State::CellStart if byte == b'"' => {
                     self.state = State::Quoted;
+                    self.quoted = true;
                     piece = rest;
                 }
                 State::RecordStart | State::CellStart | State::Plain => {
@@ -177,7 +183,9 @@ impl CsvReader {
                     match byte {
                         b'"' => {
                             self.push(b"\"")?;
-                            self.state = State::Quoted;
+                            if !self.legacy {
+                                self.state = State::Quoted;
+                            }
                         }
                         b',' | b'\n' | b'\r' => self.delimiter(byte)?,
                         _ => {
@@ -231,6 +239,11 @@ impl CsvReader {
 
     fn delimiter(&mut self, byte: u8) -> Result<(), CsvError> {
         let bytes = std::mem::take(&mut self.cell);
+        let quoted = std::mem::take(&mut self.quoted);
+        self.legacy |= quoted
+            && !bytes
+                .iter()
+                .any(|b| matches!(b, b'"' | b',' | b'\n' | b'\r'));
         let text = String::from_utf8(bytes).map_err(|_| CsvError::NotUtf8 {
             line: self.record_line,
             column: self.cells.len() + 1,
@@ -299,6 +312,9 @@ mod tests {
     fn legacy_quoting_keeps_single_quotes_inside_a_quoted_cell() {
         let (rows, _) = read("a,b\n\"the \"old\" valve\",\"1,024.0\"\n");
         assert_eq!(rows[1], ["the \"old\" valve", "1,024.0"]);
+        let (rows, ending) = read("a,b\n\"slot:/A\",\"as built, \"2019\"\"\n\"\",\"x\"\n");
+        assert_eq!(rows[1..], [["slot:/A", "as built, \"2019\""], ["", "x"]]);
+        assert_eq!(ending, Ending::Complete);
     }
 
     #[test]
@@ -357,7 +373,10 @@ mod tests {
             rows in proptest::collection::vec(proptest::collection::vec("[a-z\",\n é]{0,6}", 3), 1..6),
             cut in 1usize..7,
         ) {
-            let quote = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
+            let quote = |cell: &String| match cell.contains(['"', ',', '\n']) {
+                true => format!("\"{}\"", cell.replace('"', "\"\"")),
+                false => cell.clone(),
+            };
             let document: String = rows
                 .iter()
                 .map(|row| row.iter().map(quote).collect::<Vec<_>>().join(",") + "\n")
