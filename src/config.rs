@@ -305,14 +305,14 @@ fn station(settings: &Settings) -> Result<Option<StationConfig>, ConfigError> {
 }
 
 fn trust(settings: &Settings) -> Result<Trust, ConfigError> {
-    let file = settings.text("station.caFile");
-    let pin = settings.text("station.fingerprint");
-    let insecure = settings.flag("station.insecure");
+    let file = settings.text("station.tls.caFile");
+    let pin = settings.text("station.tls.fingerprint");
+    let insecure = settings.flag("station.tls.insecure");
     match (file, pin, insecure) {
         (None, None, false) => Ok(Trust::System),
         (Some(file), None, false) => Ok(Trust::CaFile(PathBuf::from(file))),
         (None, Some(pin), false) => Trust::pinned(pin)
-            .map_err(|error| settings.wrong("station.fingerprint", error.to_string())),
+            .map_err(|error| settings.wrong("station.tls.fingerprint", error.to_string())),
         (None, None, true) => Ok(Trust::Insecure),
         _ => Err(settings.wrong(
             "station",

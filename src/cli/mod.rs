@@ -1,1 +1,88 @@
-//! cli.
+//! The commands.
+//!
+//! - [`arguments`]: what can be typed.
+//! - [`assembly`]: configuration → a bridge that can be served.
+//! - [`demo`], [`serve`], [`relay`], [`init`], [`probe`], [`docs`]: one file per command.
+//! - [`logging`], [`shutdown`], [`data_folder`]: log lines, signals, the lock of the data folder.
+//!
+//! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
+//! 130 interrupted.
+
+pub mod arguments;
+pub mod assembly;
+pub mod data_folder;
+pub mod demo;
+pub mod docs;
+pub mod init;
+pub mod logging;
+pub mod probe;
+pub mod relay;
+pub mod serve;
+pub mod shutdown;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use self::arguments::{Arguments, Command};
+use self::shutdown::Ending;
+
+/// Exit code after an interrupt by the user: 128 + SIGINT.
+const INTERRUPTED: u8 = 130;
+
+/// Runs the command that was typed.
+pub fn main() -> ExitCode {
+    // clap itself ends the process with 2 on wrong usage and with 0 on --help.
+    let arguments = Arguments::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("niagara-bridge: the program cannot start: {error}.");
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = runtime.block_on(run(arguments));
+    // A blocked read of standard input must not hold the end up.
+    runtime.shutdown_background();
+    match outcome {
+        Ok(Ending::Finished) => ExitCode::SUCCESS,
+        Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(error) => {
+            eprintln!("niagara-bridge: {}", sentence(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> anyhow::Result<Ending> {
+    match arguments.command {
+        Command::Demo(options) => demo::run(options, &arguments.logging).await,
+        Command::Serve(options) => serve::run(options, &arguments.logging).await,
+        Command::Stdio(options) => relay::run(options, &arguments.logging).await,
+        Command::Init(options) => init::run(&options),
+        Command::Probe(options) => probe::run(&options, &arguments.logging).await,
+        Command::Docs(options) => docs::run(&options),
+    }
+}
+
+/// An error and its causes, each said once, as one sentence.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if text.contains(&cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&cause);
+    }
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+    text
+}

@@ -207,19 +207,19 @@ pub const KEYS: &[Key] = &[
         "Zone of the station's clock, such as America/New_York. Empty: ask the station.",
     ),
     key(
-        "station.caFile",
+        "station.tls.caFile",
         Kind::Text,
         "",
         "PEM file of the authority that signed the station's certificate.",
     ),
     key(
-        "station.fingerprint",
+        "station.tls.fingerprint",
         Kind::Text,
         "",
         "SHA-256 fingerprint of the station's own certificate, for factory certificates.",
     ),
     key(
-        "station.insecure",
+        "station.tls.insecure",
         Kind::Flag,
         "false",
         "Accepts any certificate. Everyone on the way can then read and change everything.",

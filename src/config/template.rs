@@ -13,27 +13,34 @@ const HEAD: &str =
 /// The file, with `token` as `apiToken` when given.
 pub fn template(token: Option<&str>) -> String {
     let mut text = HEAD.to_owned();
-    let mut block = "";
+    let mut open: Vec<&str> = Vec::new();
     for key in KEYS {
-        let (owner, name) = key.path.split_once('.').unwrap_or(("", key.path));
-        if owner != block && !owner.is_empty() {
+        let mut names: Vec<&str> = key.path.split('.').collect();
+        let name = names.pop().unwrap_or(key.path);
+        let shared = open
+            .iter()
+            .zip(&names)
+            .take_while(|(open, name)| open == name)
+            .count();
+        for (depth, block) in names.iter().enumerate().skip(shared) {
+            let gap = if depth == 0 { "\n" } else { "" };
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "\n{owner}:");
+            let _ = writeln!(text, "{gap}{}{block}:", "  ".repeat(depth));
         }
-        block = owner;
         write_key(
             &mut text,
             key,
-            owner,
             name,
+            names.len(),
             token.filter(|_| key.path == "apiToken"),
         );
+        open = names;
     }
     text
 }
 
-fn write_key(text: &mut String, key: &Key, owner: &str, name: &str, value: Option<&str>) {
-    let indent = if owner.is_empty() { "" } else { "  " };
+fn write_key(text: &mut String, key: &Key, name: &str, depth: usize, value: Option<&str>) {
+    let indent = "  ".repeat(depth);
     let choices = match key.kind {
         Kind::Choice(words) => {
             format!(
@@ -51,7 +58,7 @@ fn write_key(text: &mut String, key: &Key, owner: &str, name: &str, value: Optio
         }
         _ => String::new(),
     };
-    let gap = if owner.is_empty() { "\n" } else { "" };
+    let gap = if depth == 0 { "\n" } else { "" };
     let _ = writeln!(text, "{gap}{indent}# {}{choices}", key.about);
     let _ = match value {
         Some(value) => writeln!(text, "{indent}{name}: {value}"),

@@ -33,7 +33,7 @@ fn an_empty_file_means_the_documented_defaults() {
 fn a_station_is_read_with_all_its_settings() {
     let config = read(
         "station:\n  url: https://station.example\n  user: bridge\n  password: 12345\n  scheme: basic\n  timeZone: Europe/Berlin\n  \
-         insecure: true\nlimits:\n  inFlight: 2\n  latchSec: 60\n",
+         tls: {insecure: true}\nlimits:\n  inFlight: 2\n  latchSec: 60\n",
     )
     .expect("station");
     let station = config.station.expect("station");
@@ -82,7 +82,7 @@ fn mistakes_are_named_with_their_line_and_a_remedy() {
             vec!["station.passwordFile"],
         ),
         (
-            "station: {url: 'http://x', user: u, password: p, caFile: a, insecure: true}",
+            "station: {url: 'http://x', user: u, password: p, tls: {caFile: a, insecure: true}}",
             vec!["only one of"],
         ),
         (

@@ -58,7 +58,8 @@ pub enum LineFault {
 }
 
 impl LineFault {
-    fn to_error(self) -> RpcError {
+    /// What the client is told.
+    pub fn to_error(self) -> RpcError {
         match self {
             Self::TooLong => RpcError::new(
                 ErrorCode::InvalidRequest,

@@ -26,6 +26,7 @@ pub mod link;
 pub mod permissions;
 pub mod point;
 pub mod registry;
+pub mod replace;
 pub mod resolve;
 pub mod sample;
 pub mod schedule;

@@ -1,0 +1,279 @@
+//! What real databases are full of: spare and dead points, copies, misspelt units, names in other languages, odd histories.
+
+use super::equipment::Driver;
+use super::rows::Access;
+use super::sim::calendar::QUARTER_MS;
+use super::tree::{PlacedEquipment, PlacedPoint, TreeBuilder};
+use crate::model::history::trend_flags;
+use crate::model::point::ConstantFeed;
+use crate::model::{
+    Facets, FeedSample, Handle, History, HistoryRecord, ModelError, PointKind, Status,
+    StoredHistory, Value,
+};
+use chrono::DateTime;
+use std::sync::Arc;
+
+/// Records that the meter's small ring buffer keeps.
+const SMALL_CAPACITY: usize = 500;
+
+/// Adds the oddities to the first building.
+pub fn add(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), ModelError> {
+    names(builder, placed)?;
+    spare_controller(builder)?;
+    old_sensors(builder, placed)?;
+    loose_points(builder)?;
+    odd_histories(builder, placed)
+}
+
+fn find<'a>(placed: &'a [PlacedEquipment], id: &str, name: &str) -> Option<&'a PlacedPoint> {
+    let equipment = placed
+        .iter()
+        .find(|equipment| equipment.building == 0 && equipment.equipment.id == id)?;
+    let style = equipment.equipment.style;
+    equipment
+        .points
+        .iter()
+        .find(|point| point.row.names.get(style) == Some(&name))
+}
+
+/// A misspelt unit, display names that repeat, and names in three other languages.
+fn names(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), ModelError> {
+    if let Some(point) = find(placed, "VAV-2-07", "DischAirTemp") {
+        let facets = Facets::numeric("farenheit", 1);
+        builder
+            .station
+            .set(point.handle, "facets", Value::Facets(Arc::new(facets)))?;
+    }
+    let aliases = [
+        ("VAV-3-06", "RmTmp", "Raumtemperatur"),
+        ("VAV-3-06", "RmClgStpt", "Sollwert Kühlen"),
+        ("VAV-3-07", "RmTmp", "Température de zone"),
+        ("VAV-3-08", "RmTmp", "Temperatura de la sala"),
+        ("VAV-2-03", "ZoneTemp", "Zone Temp"),
+        ("VAV-2-04", "ZoneTemp", "Zone Temp"),
+        ("AHU-1", "SAT", "Supply Air Temp"),
+    ];
+    for (id, name, display) in aliases {
+        if let Some(point) = find(placed, id, name) {
+            builder.station.set_display_name(point.handle, display)?;
+        }
+    }
+    Ok(())
+}
+
+fn extra_point(
+    builder: &mut TreeBuilder,
+    parent: Handle,
+    name: &str,
+    spec: &str,
+    sample: Option<FeedSample>,
+) -> Result<Handle, ModelError> {
+    let point = builder.station.add(parent, Some(name), spec)?;
+    let kind = if spec.contains("Boolean") {
+        PointKind::Boolean
+    } else {
+        PointKind::Numeric
+    };
+    let access = if spec.ends_with("Writable") {
+        Access::Writable
+    } else {
+        Access::Sensor
+    };
+    builder.proxy(point, Driver::Bacnet, kind, access)?;
+    if kind == PointKind::Numeric {
+        builder.station.set(
+            point,
+            "facets",
+            Value::Facets(Arc::new(Facets::numeric("fahrenheit", 1))),
+        )?;
+    }
+    if let Some(sample) = sample {
+        builder
+            .station
+            .attach_feed(point, Arc::new(ConstantFeed(sample)));
+    }
+    Ok(point)
+}
+
+fn points_of(builder: &TreeBuilder, device: Handle) -> Option<Handle> {
+    builder.station.component(device)?.child("points")
+}
+
+/// A box controller that was ordered, addressed and never installed.
+fn spare_controller(builder: &mut TreeBuilder) -> Result<(), ModelError> {
+    let device = builder.device(
+        0,
+        Driver::Bacnet,
+        Some("1st Floor VAVs"),
+        "VAV-1-09 (spare)",
+    )?;
+    builder.station.set(
+        device,
+        "status",
+        Value::Status(Status::from_bits(Status::DOWN)),
+    )?;
+    builder
+        .station
+        .set(device, "health/down", Value::Boolean(true))?;
+    builder.station.set(
+        device,
+        "health/lastFailCause",
+        Value::from("Timeout waiting for response"),
+    )?;
+    let Some(points) = points_of(builder, device) else {
+        return Ok(());
+    };
+    for (name, value) in [("ZN$2dT", 0.0), ("DA$2dT", 0.0), ("SA$2dF", 0.0)] {
+        let down = FeedSample::with_status(value, Status::DOWN | Status::STALE);
+        extra_point(builder, points, name, "control:NumericPoint", Some(down))?;
+    }
+    Ok(())
+}
+
+/// A second supply-air sensor with a broken wire, with the display name of the first, and a point without any value.
+fn old_sensors(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), ModelError> {
+    let Some(unit) = placed
+        .iter()
+        .find(|equipment| equipment.building == 0 && equipment.equipment.id == "AHU-1")
+    else {
+        return Ok(());
+    };
+    let Some(points) = points_of(builder, unit.device) else {
+        return Ok(());
+    };
+    let broken = FeedSample::with_status(-459.7, Status::FAULT);
+    let second = extra_point(
+        builder,
+        points,
+        "SAT_2",
+        "control:NumericPoint",
+        Some(broken),
+    )?;
+    builder
+        .station
+        .set_display_name(second, "Supply Air Temp")?;
+    extra_point(
+        builder,
+        points,
+        "Enthalpy",
+        "control:NumericPoint",
+        Some(FeedSample::ok(f64::NAN)),
+    )?;
+    extra_point(
+        builder,
+        points,
+        "LoadShedCmd",
+        "control:BooleanWritable",
+        None,
+    )?;
+    Ok(())
+}
+
+/// Points without a driver that people put into folders.
+fn loose_points(builder: &mut TreeBuilder) -> Result<(), ModelError> {
+    let root = builder.station.root();
+    let site = builder.folder(root, "Harborview", "baja:Folder")?;
+    let folder = builder.folder(site, "A/C Lobby & Café", "baja:Folder")?;
+    let station = &mut *builder.station;
+    let note = station.add(folder, Some("OperatorNote"), "control:StringWritable")?;
+    station.set(
+        note,
+        "fallback",
+        Value::status_value(
+            PointKind::String,
+            Value::from("Filter {20x24} ordered"),
+            Status::ok(),
+        ),
+    )?;
+    let setpoint = station.add(folder, Some("Lobby$20SP"), "control:NumericWritable")?;
+    station.set(
+        setpoint,
+        "facets",
+        Value::Facets(Arc::new(Facets::numeric("fahrenheit", 1))),
+    )?;
+    station.set(
+        setpoint,
+        "fallback",
+        Value::status_numeric(72.0, Status::ok()),
+    )?;
+    let empty = station.add(folder, Some("$32nd$20Door"), "control:BooleanPoint")?;
+    station.set(
+        empty,
+        "facets",
+        Value::Facets(Arc::new(Facets::boolean("Open", "Closed"))),
+    )
+}
+
+/// An empty history, a small ring buffer, and one with duplicate, hidden and late records around a clock change.
+fn odd_histories(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), ModelError> {
+    let zone = builder.station.zone();
+    let untrended = |name| find(placed, "MTR-E1", name).map(|point| point.handle);
+    if let Some(point) = untrended("Amps_C") {
+        let id = builder.history_id("Elec_Main_Amps_C");
+        builder.attach_history(
+            point,
+            History::new(
+                &id,
+                PointKind::Numeric,
+                zone,
+                Arc::new(StoredHistory::default()),
+            ),
+        )?;
+    }
+    let demand = builder.history_id("Elec_Main_kW_Demand");
+    if let (Some(point), Some(source)) = (
+        untrended("Volts_AN"),
+        builder
+            .station
+            .histories
+            .get(&demand)
+            .map(|history| Arc::clone(&history.records)),
+    ) {
+        let mut ring = History::new(
+            &builder.history_id("Elec_Main_kW_Recent"),
+            PointKind::Numeric,
+            zone,
+            source,
+        );
+        ring.capacity = Some(SMALL_CAPACITY);
+        ring.value_facets = Facets::numeric("kilowatt", 1);
+        builder.attach_history(point, ring)?;
+    }
+    if let Some(point) = untrended("Amps_A") {
+        let records = StoredHistory::new(manual_readings(builder.history_start));
+        let id = builder.history_id("Elec_Main_Manual Readings");
+        builder.attach_history(
+            point,
+            History::new(&id, PointKind::Numeric, zone, Arc::new(records)),
+        )?;
+    }
+    Ok(())
+}
+
+/// Six hours of hand-entered readings: a restart, a double entry, a late entry, a hidden one and bad status.
+fn manual_readings(start: i64) -> Vec<HistoryRecord> {
+    let record = |quarter: i64, value: f64, trend_flags: u8, status: u32| HistoryRecord {
+        timestamp: DateTime::from_timestamp_millis(
+            start - start.rem_euclid(QUARTER_MS) + quarter * QUARTER_MS,
+        )
+        .unwrap_or(DateTime::UNIX_EPOCH),
+        trend_flags,
+        status,
+        value: Value::Double(value),
+    };
+    let mut records = vec![record(0, 101.0, trend_flags::START, 0)];
+    records.extend((1..24).map(|quarter| record(quarter, 101.0 + quarter as f64, 0, 0)));
+    records.push(record(5, 106.5, trend_flags::OUT_OF_ORDER, 0));
+    records.push(record(9, 110.0, 0, 0));
+    records.push(record(9, 110.0, trend_flags::HIDDEN, 0));
+    records.push(record(24, 0.0, 0, Status::DOWN));
+    records.push(record(25, 0.0, 0, Status::FAULT | Status::STALE));
+    records.push(record(26, 0.0, 0, Status::NULL));
+    records.push(record(
+        27,
+        128.0,
+        trend_flags::START | trend_flags::MODIFIED,
+        Status::OVERRIDDEN,
+    ));
+    records
+}

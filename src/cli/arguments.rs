@@ -1,0 +1,129 @@
+//! What can be typed.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use url::Url;
+
+/// Lets MCP clients work with a Tridium Niagara station, from beside it.
+#[derive(Debug, Parser)]
+#[command(name = "niagara-bridge", version, about, max_term_width = 100)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub logging: LogOptions,
+}
+
+/// How log lines look; overrides the configuration.
+#[derive(Debug, Args)]
+pub struct LogOptions {
+    /// Form of log lines on standard error.
+    #[arg(long, global = true, value_enum)]
+    pub log_format: Option<LogFormat>,
+    /// How much is logged.
+    #[arg(long, global = true, value_enum)]
+    pub log_level: Option<LogLevel>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a stand-in station and a bridge to it, and print how to connect.
+    Demo(DemoOptions),
+    /// Serve a station.
+    Serve(ServeOptions),
+    /// Let a client that speaks MCP on standard input and output use a bridge that runs already.
+    Stdio(StdioOptions),
+    /// Write a commented configuration file with a fresh token.
+    Init(InitOptions),
+    /// Tell what a station offers, without logging in.
+    Probe(ProbeOptions),
+    /// Write the tables of tools, resources and prompts into the README.
+    Docs(DocsOptions),
+}
+
+#[derive(Debug, Args)]
+pub struct DemoOptions {
+    /// Address to listen on; port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:8723")]
+    pub listen: SocketAddr,
+    /// Bearer token, 32 characters or more; without it one is made up.
+    #[arg(long, env = "NIAGARA_BRIDGE_DEMO_TOKEN", hide_env_values = true)]
+    pub api_token: Option<String>,
+    /// Folder to keep data in; without it a temporary one that is removed at the end.
+    #[arg(long)]
+    pub data_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeOptions {
+    /// Configuration file; without it the usual places are looked at, then the environment alone.
+    #[arg(long)]
+    pub config: Option<PathBuf>,
+    /// Speak MCP on standard input and output instead of HTTP.
+    #[arg(long)]
+    pub stdio: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StdioOptions {
+    /// Address of the bridge's MCP endpoint, such as http://127.0.0.1:8723/niagaramcp/mcp.
+    #[arg(long)]
+    pub url: Url,
+    /// Environment variable that holds the bearer token.
+    #[arg(long, default_value = "NIAGARA_BRIDGE_TOKEN")]
+    pub token_env: String,
+    /// PEM file of the authority that signed the bridge's certificate.
+    #[arg(long)]
+    pub ca_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct InitOptions {
+    /// File to write; without it the configuration goes to standard output.
+    pub file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ProbeOptions {
+    /// Address of the station's web service, such as https://192.0.2.10.
+    pub url: Url,
+}
+
+#[derive(Debug, Args)]
+pub struct DocsOptions {
+    /// The file that holds the tables.
+    #[arg(default_value = "README.md")]
+    pub file: PathBuf,
+    /// Only tell whether the tables are up to date; exit code 1 if not.
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_fit_together() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,171 @@
+//! Configuration → a bridge that can be served.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use anyhow::Context;
+use futures::future::BoxFuture;
+
+use crate::clock::SystemClock;
+use crate::config::{Config, StationConfig};
+use crate::knowledge::{KnowledgeState, KnowledgeStore};
+use crate::mcp::auth::Authenticator;
+use crate::mcp::bridge::Bridge;
+use crate::mcp::http::HttpOptions;
+use crate::mcp::http::health::{
+    Health, KnowledgeHealth, KnowledgeProbe, StationHealth, StationProbe,
+};
+use crate::prompts::PromptRegistry;
+use crate::resources::ResourceRegistry;
+use crate::resources::overview::{Overview, OverviewResource, OverviewSource};
+use crate::station::http::CallScope;
+use crate::station::web::{WebOptions, WebSession};
+use crate::tools::Registry;
+use crate::tools::echo::Echo;
+
+/// A bridge with everything that its fronts need.
+pub struct Assembly {
+    pub bridge: Arc<Bridge>,
+    pub authenticator: Authenticator,
+    pub health: Health,
+    pub http: HttpOptions,
+    pub station: StationEnd,
+}
+
+/// The station's side, to be closed at the end.
+pub struct StationEnd(WebSession);
+
+impl StationEnd {
+    /// Logs out from the station.
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+/// Builds the bridge of a configuration; the station is not asked yet.
+///
+/// # Errors
+/// No station is configured, or its settings cannot be used.
+pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
+    let station = config.station.as_ref().context(
+        "station.url is not set; fill in the block 'station' of the configuration (`niagara-bridge init` writes one)",
+    )?;
+    let session = WebSession::new(web_options(station), SystemClock::shared())?;
+    let knowledge = Arc::new(KnowledgeStore::open(&config.knowledge_file));
+    let mut bridge = Bridge::new(
+        tools(config)?,
+        resources(knowledge.clone()),
+        PromptRegistry::default(),
+    );
+    bridge.fixed_revision = config.fixed_revision;
+    bridge
+        .switches
+        .enabled
+        .store(config.enabled, Ordering::Relaxed);
+    bridge
+        .switches
+        .streamable
+        .store(config.streamable_enabled, Ordering::Relaxed);
+    Ok(Assembly {
+        bridge: Arc::new(bridge),
+        authenticator: Authenticator::new(config.api_token.clone(), None),
+        health: Health::new(
+            Arc::new(WebProbe(session.clone())),
+            Arc::new(KnowledgeFile(knowledge)),
+            config.required_services.iter().copied(),
+        ),
+        http: HttpOptions {
+            base_path: config.base_path.clone(),
+            allowed_hosts: config.allowed_hosts.clone(),
+            allowed_origins: config.allowed_origins.clone(),
+            body_limit: config.body_limit,
+            session_idle: config.session_idle,
+            limits: config.inbound,
+        },
+        station: StationEnd(session),
+    })
+}
+
+/// The definitions of everything, without a station behind them.
+///
+/// # Errors
+/// A definition is broken.
+pub fn definitions_only() -> anyhow::Result<Bridge> {
+    let config = crate::config::load::load(None, [])?;
+    let knowledge = Arc::new(KnowledgeStore::open(""));
+    Ok(Bridge::new(
+        tools(&config)?,
+        resources(knowledge),
+        PromptRegistry::default(),
+    ))
+}
+
+fn web_options(station: &StationConfig) -> WebOptions {
+    let mut options = WebOptions::new(
+        station.url.clone(),
+        station.user.clone(),
+        station.password.clone(),
+    );
+    options.scheme = station.scheme;
+    options.trust = station.trust.clone();
+    options.limits = station.limits.clone();
+    options.latch = station.latch;
+    options
+}
+
+fn tools(config: &Config) -> anyhow::Result<Registry> {
+    Ok(Registry::builder()
+        .tool(Echo)
+        .disable(&config.disabled_tools)
+        .build()?)
+}
+
+fn resources(knowledge: Arc<KnowledgeStore>) -> ResourceRegistry {
+    ResourceRegistry::default().with(OverviewResource::new(Arc::new(KnowledgeFile(knowledge))))
+}
+
+struct WebProbe(WebSession);
+
+impl StationProbe for WebProbe {
+    fn check(&self) -> BoxFuture<'_, StationHealth> {
+        Box::pin(async move {
+            let reachable = self.0.login(&CallScope::unlimited()).await.is_ok();
+            StationHealth {
+                reachable,
+                alarm: reachable,
+                history: reachable,
+            }
+        })
+    }
+}
+
+/// The knowledge file as the frames of resources and health see it.
+struct KnowledgeFile(Arc<KnowledgeStore>);
+
+impl KnowledgeProbe for KnowledgeFile {
+    fn check(&self) -> KnowledgeHealth {
+        let snapshot = self.0.snapshot();
+        KnowledgeHealth {
+            size: u64::try_from(self.0.file_facts().size).ok(),
+            readable: !matches!(snapshot.state, KnowledgeState::Unreadable(_)),
+        }
+    }
+}
+
+impl OverviewSource for KnowledgeFile {
+    fn overview(&self) -> Result<Overview, String> {
+        let snapshot = self.0.snapshot();
+        if let KnowledgeState::Unreadable(error) = &snapshot.state {
+            return Err(error.to_string());
+        }
+        let document = snapshot.model.document();
+        Ok(Overview {
+            station: document.station.clone(),
+            schema_version: document.schema_version,
+            space_count: document.spaces.len(),
+            equipment_type_count: document.equipment_types.len(),
+            equipment_count: document.equipment.len(),
+            standalone_point_count: document.points.len(),
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! `demo`: a stand-in station and a bridge to it, ready to be connected to.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use mock_station::model::accounts;
+use mock_station::server::MockStation;
+use zeroize::Zeroizing;
+
+use super::arguments::{DemoOptions, LogOptions};
+use super::assembly::assemble;
+use super::data_folder::DataFolder;
+use super::init::mint_token;
+use super::logging;
+use super::serve::start_http;
+use super::shutdown::{self, Ending};
+use crate::config::load::Settings;
+use crate::config::{Config, LogFormat, Secret, check_token};
+
+/// The environment variable that the printed stdio configuration uses.
+const TOKEN_VARIABLE: &str = "NIAGARA_BRIDGE_TOKEN";
+
+/// Runs the demo until it is ended.
+///
+/// # Errors
+/// The station or the bridge cannot start.
+pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Ending> {
+    logging::start(log, LogFormat::Text, "warn");
+    let token = match options.api_token {
+        Some(token) => Zeroizing::new(token),
+        None => mint_token()?,
+    };
+    if let Err(problem) = check_token(&Secret::new(token.as_str())) {
+        bail!("--api-token is not usable: {problem}");
+    }
+    let temporary = match &options.data_dir {
+        Some(_) => None,
+        None => Some(
+            tempfile::Builder::new()
+                .prefix("niagara-bridge-demo-")
+                .tempdir()
+                .context("no temporary folder can be made")?,
+        ),
+    };
+    let data_dir = match (&options.data_dir, &temporary) {
+        (Some(folder), _) => folder.as_path(),
+        (None, Some(folder)) => folder.path(),
+        (None, None) => Path::new("."),
+    };
+    let folder = DataFolder::take(data_dir)?;
+    let station = MockStation::builder()
+        .start()
+        .await
+        .context("the stand-in station cannot start")?;
+    let mut config = demo_config(&station.url(), &token, folder.path())?;
+    config.listen = options.listen;
+    let (stop, watcher) = shutdown::watch();
+    let (server, end) = start_http(assemble(&config)?, &config, stop).await?;
+    print!("{}", greeting(&server.endpoint(), &station.url(), &token));
+    server.wait().await;
+    let ending = watcher.await.unwrap_or(Ending::Finished);
+    end.close().await;
+    station.shutdown().await;
+    eprintln!("The demo has ended.");
+    Ok(ending)
+}
+
+fn demo_config(station: &str, token: &str, data_dir: &Path) -> anyhow::Result<Config> {
+    let account = accounts::BRIDGE;
+    let mut settings = Settings::empty("the demo".to_owned());
+    let text = Zeroizing::new(
+        serde_json::json!({
+            "apiToken": token,
+            "dataDir": data_dir,
+            "station": { "url": station, "user": account.user, "password": account.password },
+            "limits": { "requestsPerSecond": 0 },
+            "writes": { "enabled": true },
+        })
+        .to_string(),
+    );
+    settings.read_text("the demo", &text)?;
+    Ok(Config::from_settings(&settings)?)
+}
+
+/// What to paste where.
+fn greeting(endpoint: &str, station: &str, token: &str) -> String {
+    let program = std::env::current_exe().map_or_else(
+        |_| "niagara-bridge".into(),
+        |path| path.display().to_string(),
+    );
+    let http = serde_json::json!({ "mcpServers": { "niagara": {
+        "type": "http", "url": endpoint, "headers": { "Authorization": format!("Bearer {token}") } } } });
+    let stdio = serde_json::json!({ "mcpServers": { "niagara": {
+        "command": program,
+        "args": ["stdio", "--url", endpoint, "--token-env", TOKEN_VARIABLE],
+        "env": { TOKEN_VARIABLE: token } } } });
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "The stand-in station Harborview runs at {station}, the bridge to it at"
+    );
+    let _ = writeln!(text, "\n  endpoint  {endpoint}\n  token     {token}\n");
+    let _ = writeln!(
+        text,
+        "Configuration for clients that speak HTTP:\n\n{http:#}\n"
+    );
+    let _ = writeln!(
+        text,
+        "Configuration for clients that start a program (stdio):\n\n{stdio:#}\n"
+    );
+    let _ = writeln!(text, "Ctrl-C ends both.");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_client_configurations_can_be_pasted() {
+        let text = greeting(
+            "http://127.0.0.1:1/niagaramcp/mcp",
+            "http://127.0.0.1:2",
+            "the-token",
+        );
+        let blocks: Vec<serde_json::Value> = text
+            .split("\n\n")
+            .filter(|block| block.starts_with('{'))
+            .map(|block| serde_json::from_str(block).expect("JSON"))
+            .collect();
+        assert_eq!(blocks.len(), 2);
+        assert_eq!(
+            blocks[0]["mcpServers"]["niagara"]["headers"]["Authorization"],
+            "Bearer the-token"
+        );
+        let stdio = &blocks[1]["mcpServers"]["niagara"];
+        assert_eq!(stdio["args"][2], "http://127.0.0.1:1/niagaramcp/mcp");
+        assert_eq!(stdio["env"][TOKEN_VARIABLE], "the-token");
+    }
+}

@@ -1,0 +1,41 @@
+//! `stdio`: standard input and output ↔ a bridge that runs already.
+
+use anyhow::{Context, bail};
+
+use super::arguments::{LogOptions, StdioOptions};
+use super::logging;
+use super::shutdown::{self, Ending};
+use crate::config::{LogFormat, Secret};
+use crate::mcp::relay::Relay;
+use crate::station::http::Trust;
+
+/// Relays until standard input ends.
+///
+/// # Errors
+/// The token is missing or the address cannot be used.
+pub async fn run(options: StdioOptions, log: &LogOptions) -> anyhow::Result<Ending> {
+    logging::start(log, LogFormat::Text, "warn");
+    let token = std::env::var(&options.token_env)
+        .ok()
+        .filter(|token| !token.trim().is_empty())
+        .with_context(|| {
+            format!(
+                "the environment variable {} holds no token; set it to the bridge's bearer token",
+                options.token_env
+            )
+        })?;
+    if !["http", "https"].contains(&options.url.scheme()) {
+        bail!("'{}' is no http or https address", options.url);
+    }
+    let trust = options.ca_file.map_or(Trust::System, Trust::CaFile);
+    let relay = Relay::new(options.url, Secret::new(token.trim()), &trust)?;
+    let (stop, watcher) = shutdown::watch();
+    relay
+        .run(tokio::io::stdin(), tokio::io::stdout(), stop.clone())
+        .await?;
+    if stop.is_cancelled() {
+        return Ok(watcher.await.unwrap_or(Ending::Finished));
+    }
+    watcher.abort();
+    Ok(Ending::Finished)
+}

@@ -1,0 +1,136 @@
+//! `serve`: the bridge of a configuration, over HTTP or over standard input and output.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::{LogOptions, ServeOptions};
+use super::assembly::{Assembly, StationEnd, assemble};
+use super::data_folder::DataFolder;
+use super::logging;
+use super::shutdown::{self, Ending};
+use crate::config::Config;
+use crate::config::load::{ENVIRONMENT_PREFIX, load};
+use crate::mcp::http::HttpServer;
+use crate::mcp::stdio;
+use crate::tools::Principal;
+
+/// Serves until the end is asked for.
+///
+/// # Errors
+/// The configuration is wrong, the data folder is in use, or the address cannot be listened on.
+pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Ending> {
+    let file = options.config.or_else(usual_place);
+    let environment = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name
+            .into_string()
+            .ok()
+            .filter(|name| name.starts_with(ENVIRONMENT_PREFIX))?;
+        Some((name, value.to_string_lossy().into_owned()))
+    });
+    let config = load(file.as_deref(), environment)?;
+    logging::start(
+        log,
+        config.log_format,
+        if config.show_log {
+            "debug"
+        } else {
+            &config.log_level
+        },
+    );
+    let assembly = assemble(&config)?;
+    let _folder = DataFolder::take(&config.data_dir)?;
+    let (stop, watcher) = shutdown::watch();
+    if options.stdio {
+        serve_stdio(assembly, &config, stop.clone()).await?;
+    } else {
+        serve_http(assembly, &config, stop.clone()).await?;
+    }
+    if stop.is_cancelled() {
+        return Ok(watcher.await.unwrap_or(Ending::Finished));
+    }
+    watcher.abort();
+    Ok(Ending::Finished)
+}
+
+async fn serve_stdio(
+    assembly: Assembly,
+    config: &Config,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    let toolsets = config.toolsets.clone();
+    let outcome = stdio::serve(
+        assembly.bridge.clone(),
+        Principal::Service,
+        toolsets,
+        input,
+        output,
+        stop,
+    )
+    .await;
+    assembly.station.close().await;
+    outcome.context("the session ended by a fault")
+}
+
+async fn serve_http(
+    assembly: Assembly,
+    config: &Config,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    if config.api_token.is_none() {
+        tracing::warn!(
+            "apiToken is not set and there are no user tokens: every request will be refused"
+        );
+    }
+    let (server, station) = start_http(assembly, config, stop).await?;
+    tracing::info!(endpoint = %server.endpoint(), "serving");
+    server.wait().await;
+    station.close().await;
+    Ok(())
+}
+
+/// Starts the HTTP front of an assembly.
+///
+/// # Errors
+/// The address cannot be listened on.
+pub async fn start_http(
+    assembly: Assembly,
+    config: &Config,
+    stop: CancellationToken,
+) -> anyhow::Result<(HttpServer, StationEnd)> {
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("{} cannot be listened on; is another bridge running? Choose another address with listen", config.listen))?;
+    let Assembly {
+        bridge,
+        authenticator,
+        health,
+        http,
+        station,
+    } = assembly;
+    let server = HttpServer::start(bridge, authenticator, health, http, listener, stop).await?;
+    Ok((server, station))
+}
+
+/// The configuration file of the user, else that of the service.
+fn usual_place() -> Option<PathBuf> {
+    let own = directories::ProjectDirs::from("", "", "niagara-bridge")
+        .map(|places| places.config_dir().join("config.yaml"));
+    own.into_iter()
+        .chain([service_place()])
+        .find(|path| path.is_file())
+}
+
+#[cfg(not(windows))]
+fn service_place() -> PathBuf {
+    Path::new("/etc/niagara-bridge/config.yaml").to_owned()
+}
+
+#[cfg(windows)]
+fn service_place() -> PathBuf {
+    let data = std::env::var_os("ProgramData").unwrap_or_else(|| "C:\\ProgramData".into());
+    Path::new(&data).join("niagara-bridge").join("config.yaml")
+}
