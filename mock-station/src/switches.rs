@@ -309,6 +309,8 @@ impl Default for BoxSwitches {
 pub enum BoxErrorStyle {
     /// `b` is `{"isErr":true,"m":…}`.
     N4,
+    /// As `N4`, but marked as an ordinary reply (`t` is `rp`).
+    N4Reply,
     /// `b` is text, with `et`.
     Ax,
 }

@@ -42,6 +42,8 @@ pub enum BoxError {
     UnknownSpace { id: String, space: String },
     #[error("The BOX service is not running on this station")]
     NonOperational,
+    #[error("The BOX service is in fault: {cause}")]
+    FatalFault { cause: String },
 }
 
 impl From<ModelError> for BoxError {
@@ -69,6 +71,7 @@ impl BoxError {
         match self {
             Self::SessionLimit { .. } => Some("BoxSessionLimitError"),
             Self::NonOperational => Some("BoxNonOperationalError"),
+            Self::FatalFault { .. } => Some("BoxFatalFaultError"),
             _ => None,
         }
     }

@@ -108,7 +108,10 @@ fn error_reply(mut reply: Value, error: &BoxError, switches: &BoxSwitches) -> Va
         error.to_string()
     };
     match switches.error_style {
-        BoxErrorStyle::N4 => {
+        BoxErrorStyle::N4 | BoxErrorStyle::N4Reply => {
+            if switches.error_style == BoxErrorStyle::N4Reply {
+                reply["t"] = json!("rp");
+            }
             reply["b"] = json!({"isErr": true, "m": text});
             if let Some(special) = error.special_type() {
                 reply["et"] = json!(special);

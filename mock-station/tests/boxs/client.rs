@@ -169,7 +169,7 @@ impl Bench {
                 .cookie_store(true)
                 .build()
                 .unwrap(),
-            url: format!("{}/box/", self.mock.url()),
+            url: self.mock.url(),
             user,
             sequence: AtomicU64::new(1),
         }
@@ -183,16 +183,22 @@ impl Bench {
 }
 
 impl Client {
-    /// Posts text and gives status and body.
-    pub async fn post(&self, text: String) -> (u16, String) {
+    /// Sends any request to the station and gives status and body.
+    pub async fn request(&self, method: &str, path: &str, body: String) -> (u16, String) {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
         let request = self
             .http
-            .post(&self.url)
+            .request(method, format!("{}{path}", self.url))
             .basic_auth(self.user, Some(PASSWORD))
             .header("content-type", "application/json")
-            .body(text);
+            .body(body);
         let response = request.send().await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
+    }
+
+    /// Posts text to the servlet and gives status and body.
+    pub async fn post(&self, text: String) -> (u16, String) {
+        self.request("POST", "/box/", text).await
     }
 
     /// Posts a frame, which must be answered with HTTP 200 and JSON.

@@ -1,5 +1,6 @@
 //! Frames, messages and the forms of errors.
 
+use mock_station::model::{Status, Value};
 use mock_station::switches::BoxErrorStyle;
 use serde_json::json;
 
@@ -125,20 +126,55 @@ async fn bodies_that_are_no_frames_fail_without_harm() {
 }
 
 #[tokio::test]
-async fn a_station_without_the_servlet_or_with_its_service_disabled_says_so() {
+async fn a_service_that_is_disabled_or_in_fault_answers_with_its_own_error_types() {
     let bench = bench().await;
     let client = bench.client(ADMIN);
-    {
+    let set = |slot: &str, value: Value| {
         let mut station = bench.mock.station().write();
         let service = station.service("box:BoxService").unwrap();
-        station.set(service, "enabled", false.into()).unwrap();
-    }
+        station.set(service, slot, value).unwrap();
+    };
+    set("enabled", false.into());
     let reply = client.message("sys", "props", json!({})).await;
     assert_eq!(
         (&reply["t"], &reply["et"]),
         (&json!("e"), &json!("BoxNonOperationalError"))
     );
+    set("enabled", true.into());
+    set("status", Value::Status(Status::from_bits(Status::FAULT)));
+    set("faultCause", "Unlicensed".into());
+    let reply = client.message("sys", "props", json!({})).await;
+    assert_eq!(reply["et"], "BoxFatalFaultError");
+    assert!(reply["b"]["m"].as_str().unwrap().contains("Unlicensed"));
+    set("status", Value::Status(Status::ok()));
+    assert_eq!(
+        client.ask("sys", "props", json!({})).await["userName"],
+        ADMIN
+    );
+}
+
+#[tokio::test]
+async fn errors_may_come_as_ordinary_replies() {
+    let bench = bench().await;
+    bench.change(|switches| switches.error_style = BoxErrorStyle::N4Reply);
+    let reply = bench
+        .client(ADMIN)
+        .message("nonsense", "x", json!({}))
+        .await;
+    assert_eq!(
+        (&reply["t"], &reply["b"]["isErr"]),
+        (&json!("rp"), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn the_servlet_answers_posts_with_and_without_a_slash_and_nothing_else() {
+    let bench = bench().await;
+    let client = bench.client(ADMIN);
+    let frame = json!({"p": "box", "v": "2.3", "n": 1, "m": []}).to_string();
+    assert_eq!(client.request("POST", "/box", frame.clone()).await.0, 200);
+    assert_eq!(client.request("POST", "/box/", frame.clone()).await.0, 200);
+    assert_eq!(client.request("GET", "/box/", String::new()).await.0, 405);
     bench.change(|switches| switches.present = false);
-    let frame = json!({"p": "box", "v": "2.3", "n": 1, "m": []});
-    assert_eq!(client.post(frame.to_string()).await.0, 404);
+    assert_eq!(client.request("POST", "/box/", frame).await.0, 404);
 }
