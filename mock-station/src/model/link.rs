@@ -144,6 +144,25 @@ impl Station {
         Ok(Value::Struct(link))
     }
 
+    pub(super) fn check_link_ends(&self, ends: LinkEnds) -> Result<LinkEnds, ModelError> {
+        let illegal = |reason: String| Err(ModelError::IllegalLink { reason });
+        if self.slot(ends.source, &ends.source_slot).is_none() {
+            return illegal(format!(
+                "source {} has no slot {}",
+                self.slot_path(ends.source),
+                ends.source_slot
+            ));
+        }
+        if self.slot(ends.target, &ends.target_slot).is_none() {
+            return illegal(format!(
+                "target {} has no slot {}",
+                self.slot_path(ends.target),
+                ends.target_slot
+            ));
+        }
+        Ok(ends)
+    }
+
     /// The ends of a link value held by `target`; `None` if the value is no link or is disabled.
     pub(super) fn link_ends(
         &self,

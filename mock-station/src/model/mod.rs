@@ -2,8 +2,8 @@
 //!
 //! - Vocabulary: [`value`], [`encoding`], [`display`], [`status`], [`facets`], [`units`], [`enums`], [`flags`], [`permissions`], [`slot_name`].
 //! - Types: [`registry`].
-//! - Tree: [`component`], [`station`], [`tree`] (changes), [`resolve`] (ords), [`changes`] (the change log).
-//! - Behaviour: [`point`] (priority array, feeds), [`link`], [`kit`], [`schedule`], [`action`].
+//! - Tree: [`component`], [`station`], [`tree`], [`set`], [`replace`], [`attributes`], [`placement`] (changes), [`resolve`] (ords), [`changes`] (the change log).
+//! - Behaviour: [`point`] (priority array, feeds), [`link`], [`kit`], [`schedule`], [`action`], [`restart`].
 //! - Around it: [`history`], [`alarm`], [`audit`], [`users`], [`acting`] (operations under a user's name), [`shared`].
 //! - Fixtures: [`accounts`], [`sample`].
 
@@ -11,6 +11,7 @@ pub mod accounts;
 pub mod acting;
 pub mod action;
 pub mod alarm;
+pub mod attributes;
 pub mod audit;
 pub mod changes;
 pub mod component;
@@ -24,12 +25,15 @@ pub mod history;
 pub mod kit;
 pub mod link;
 pub mod permissions;
+pub mod placement;
 pub mod point;
 pub mod registry;
 pub mod replace;
 pub mod resolve;
+pub mod restart;
 pub mod sample;
 pub mod schedule;
+pub mod set;
 pub mod shared;
 pub mod slot_name;
 pub mod station;

@@ -1,11 +1,9 @@
-//! Replacing the component in a frozen slot, as one does with the algorithm of an alarm extension.
-//!
-//! Proxy extensions have [`Station::set_proxy_ext`].
+//! Replacing the component in a frozen slot, as one does with the algorithm of an alarm extension or the driver of a point.
 
 use super::changes::ChangeEvent;
 use super::component::{Component, Handle};
 use super::error::ModelError;
-use super::registry;
+use super::registry::{self, SlotKind};
 use super::station::Station;
 
 impl Station {
@@ -28,11 +26,21 @@ impl Station {
         }
         let component = self.expect(parent)?;
         let index = component.ty().slot_index(slot);
-        let old = component.child(slot);
-        let (Some(index), Some(old)) = (index, old) else {
+        let accepts = component.ty().slot(slot).map(|definition| &definition.kind);
+        let (Some(index), Some(old), Some(SlotKind::Child { ty: accepted, .. })) =
+            (index, component.child(slot), accepts)
+        else {
             return Err(self.no_slot(parent, slot));
         };
+        if !ty.is_a(accepted) {
+            return Err(ModelError::IllegalChild {
+                parent: component.ty().spec().to_owned(),
+                child: spec.to_owned(),
+                reason: "the slot is declared for another type",
+            });
+        }
         let doomed: Vec<Handle> = self.descendants(old).map(Component::handle).collect();
+        self.cut_links_of(&doomed);
         for handle in doomed {
             self.unmount(handle);
         }
@@ -47,6 +55,11 @@ impl Station {
         self.changes
             .record(parent, ChangeEvent::Set { slot: slot.into() });
         Ok(new)
+    }
+
+    /// Puts a driver's proxy extension into the frozen `proxyExt` slot of a point.
+    pub fn set_proxy_ext(&mut self, point: Handle, spec: &str) -> Result<Handle, ModelError> {
+        self.replace_frozen_child(point, "proxyExt", spec)
     }
 }
 
@@ -77,6 +90,11 @@ mod tests {
             Some(algorithm)
         );
         assert_eq!(station.slot_path(algorithm), "slot:/P/A/offnormalAlgorithm");
+        assert!(
+            station
+                .set_proxy_ext(point, "alarm:OutOfRangeAlgorithm")
+                .is_err()
+        );
         assert!(
             station
                 .replace_frozen_child(point, "out", "alarm:OutOfRangeAlgorithm")

@@ -32,6 +32,8 @@ impl SharedStation {
     }
 
     /// The station to read from, ticked first if a new second began.
+    ///
+    /// Take it once per request and pass the reference on: a second guard in the same thread can wait forever behind a writer.
     pub fn read(&self) -> RwLockReadGuard<'_, Station> {
         let now = self.clock.now().trunc_subsecs(0);
         let guard = self

@@ -137,6 +137,10 @@ impl Station {
         self.started
     }
 
+    pub(super) fn mark_started(&mut self) {
+        self.started = self.now;
+    }
+
     /// An instant with the offset of the station's zone, as slots hold it.
     pub fn local(&self, time: DateTime<Utc>) -> DateTime<FixedOffset> {
         time.with_timezone(&self.zone).fixed_offset()

@@ -1,16 +1,11 @@
-//! Changes of the tree: add, remove, rename, reorder, set, flags, facets (Station web specification §4.6 and §8).
+//! Changes of the tree: add, remove, rename, reorder (Station web specification §4.6 and §8).
 
 use super::changes::ChangeEvent;
-use super::component::{
-    Component, DynamicContent, DynamicSlot, Handle, SlotAttributes, SlotContent,
-};
-use super::enums::DynamicEnum;
+use super::component::{Component, DynamicContent, DynamicSlot, Handle};
 use super::error::ModelError;
 use super::facets::Facets;
 use super::flags::Flags;
-use super::link::LinkEnds;
-use super::point;
-use super::registry::{self, SlotKind, TypeDef};
+use super::registry;
 use super::slot_name;
 use super::station::Station;
 use super::value::Value;
@@ -63,7 +58,7 @@ impl Station {
         flags: Flags,
         facets: Option<Facets>,
     ) -> Result<Arc<str>, ModelError> {
-        self.expect(parent)?;
+        self.check_value(parent, &value)?;
         let wanted = name.unwrap_or_else(|| value.type_spec().split(':').nth(1).unwrap_or("slot"));
         let ends = match self.link_ends(parent, &value) {
             Some(ends) => Some(self.check_link_ends(ends?)?),
@@ -221,314 +216,6 @@ impl Station {
         Ok(())
     }
 
-    /// Sets a property, or a struct member by `a/b` path; the value must have the slot's type. Read-only slots are set too:
-    /// who may write what is decided in [`acting`](super::acting).
-    pub fn set(&mut self, handle: Handle, path: &str, value: Value) -> Result<(), ModelError> {
-        self.expect(handle)?;
-        let (name, rest) = path.split_once('/').unwrap_or((path, ""));
-        let slot = self
-            .slot(handle, name)
-            .ok_or_else(|| self.no_slot(handle, name))?;
-        let frozen = slot.frozen;
-        let current = match slot.content {
-            SlotContent::Property(value) => value.into_owned(),
-            SlotContent::Child(child) if !rest.is_empty() => return self.set(child, rest, value),
-            _ => return Err(self.no_slot(handle, name)),
-        };
-        let value = match rest.is_empty() {
-            // A dynamic slot may change its type, a frozen one may not.
-            true if !frozen && !current.type_spec().starts_with("baja:Status") => value,
-            true => self.fit(handle, name, &current, value)?,
-            false => {
-                let mut whole = current.clone();
-                let member =
-                    member_mut(&mut whole, rest).ok_or_else(|| self.no_slot(handle, path))?;
-                let old = member.clone();
-                *member = self.fit(handle, path, &old, value)?;
-                whole
-            }
-        };
-        self.store_and_react(handle, name, value);
-        Ok(())
-    }
-
-    pub(super) fn store_and_react(&mut self, handle: Handle, name: &str, value: Value) {
-        let was_link = self.links.is_link_slot(handle, name);
-        let Some(component) = self.component_mut(handle) else {
-            return;
-        };
-        if let Some(level) = point::input_level(name) {
-            component.commanded.set(level, false);
-        }
-        let same = component
-            .stored(name)
-            .is_some_and(|old| old.same_as(&value));
-        component.store(name, value.clone());
-        if !same {
-            self.changes
-                .record(handle, ChangeEvent::Set { slot: name.into() });
-        }
-        if was_link {
-            self.disconnect(handle, name);
-        }
-        if let Some(Ok(ends)) = self.link_ends(handle, &value) {
-            self.connect(name.into(), ends);
-        }
-        if !same {
-            self.follow_links(handle, name);
-            self.reevaluate(handle);
-        }
-    }
-
-    /// Makes `value` fit the type of `current`, or says why it cannot.
-    fn fit(
-        &self,
-        handle: Handle,
-        slot: &str,
-        current: &Value,
-        value: Value,
-    ) -> Result<Value, ModelError> {
-        let mismatch = |found: &Value| ModelError::TypeMismatch {
-            component: self.slot_path(handle),
-            slot: slot.to_owned(),
-            expected: current.type_spec().to_owned(),
-            found: found.type_spec().to_owned(),
-        };
-        if current.type_spec() == value.type_spec() {
-            return Ok(match (current, value) {
-                (Value::Struct(old), Value::Struct(new)) => {
-                    // Members the writer left out keep what they held: a value-only write keeps the status.
-                    let mut merged = old.clone();
-                    for member in new.members {
-                        merged.set(&member.name, member.value);
-                    }
-                    Value::Struct(merged)
-                }
-                (Value::DynamicEnum(old), Value::DynamicEnum(new)) if new.range.is_empty() => {
-                    Value::DynamicEnum(DynamicEnum {
-                        ordinal: new.ordinal,
-                        range: old.range.clone(),
-                    })
-                }
-                (_, value) => value,
-            });
-        }
-        match (current, &value) {
-            (Value::Struct(old), Value::Struct(new)) if new.ty.is_a(old.ty) => Ok(value),
-            (Value::Double(_), Value::Integer(_) | Value::Long(_) | Value::Float(_)) => value
-                .as_f64()
-                .map(Value::Double)
-                .ok_or_else(|| mismatch(&value)),
-            _ => Err(mismatch(&value)),
-        }
-    }
-
-    /// Puts a driver's proxy extension into the frozen `proxyExt` slot of a point.
-    pub fn set_proxy_ext(&mut self, point: Handle, spec: &str) -> Result<Handle, ModelError> {
-        let ty = registry::find(spec).ok_or_else(|| ModelError::UnknownType {
-            spec: spec.to_owned(),
-        })?;
-        if ty.is_abstract() || !ty.is("control:AbstractProxyExt") {
-            return Err(ModelError::NotCreatable {
-                spec: spec.to_owned(),
-            });
-        }
-        let component = self.expect(point)?;
-        let (Some(index), Some(old)) = (
-            component.ty.slot_index("proxyExt"),
-            component.child("proxyExt"),
-        ) else {
-            return Err(self.no_slot(point, "proxyExt"));
-        };
-        self.cut_links_of(&[old]);
-        self.unmount(old);
-        let proxy = self.mount(Some(point), "proxyExt".into(), ty);
-        if let Some(component) = self.component_mut(point) {
-            for (place, child) in &mut component.frozen_children {
-                if usize::from(*place) == index {
-                    *child = proxy;
-                }
-            }
-        }
-        self.changes.record(
-            point,
-            ChangeEvent::Set {
-                slot: "proxyExt".into(),
-            },
-        );
-        Ok(proxy)
-    }
-
-    /// Replaces the flags of a slot.
-    pub fn set_flags(
-        &mut self,
-        handle: Handle,
-        slot: &str,
-        flags: Flags,
-    ) -> Result<(), ModelError> {
-        self.attributes(handle, slot)?.flags = Some(flags);
-        self.changes
-            .record(handle, ChangeEvent::FlagsChanged { slot: slot.into() });
-        Ok(())
-    }
-
-    /// Replaces the facets of a slot (not the `facets` property of a point).
-    pub fn set_slot_facets(
-        &mut self,
-        handle: Handle,
-        slot: &str,
-        facets: Facets,
-    ) -> Result<(), ModelError> {
-        self.attributes(handle, slot)?.facets = Some(Arc::new(facets));
-        self.changes
-            .record(handle, ChangeEvent::FacetsChanged { slot: slot.into() });
-        Ok(())
-    }
-
-    /// Gives a slot a display name; a component is named through its parent's slot.
-    pub fn set_slot_display_name(
-        &mut self,
-        handle: Handle,
-        slot: &str,
-        text: &str,
-    ) -> Result<(), ModelError> {
-        self.attributes(handle, slot)?.display_name = Some(text.into());
-        self.changes.record(
-            handle,
-            ChangeEvent::DisplayNameChanged { slot: slot.into() },
-        );
-        Ok(())
-    }
-
-    /// Gives a component a display name.
-    pub fn set_display_name(&mut self, handle: Handle, text: &str) -> Result<(), ModelError> {
-        let component = self.expect(handle)?;
-        let name = component.name.clone();
-        match component.parent {
-            Some(parent) => self.set_slot_display_name(parent, &name, text),
-            None => Err(self.frozen(handle, "")),
-        }
-    }
-
-    /// Replaces the categories of a component: bit 0 is category 1; `None` inherits the parent's.
-    pub fn set_categories(&mut self, handle: Handle, mask: Option<u64>) -> Result<(), ModelError> {
-        let before = self.expect(handle)?.categories;
-        if let Some(component) = self.component_mut(handle) {
-            component.categories = mask;
-        }
-        match (before, mask) {
-            (None, Some(mask)) => self.mark_categories_above(handle, mask),
-            _ => self.rebuild_category_marks(),
-        }
-        Ok(())
-    }
-
-    fn attributes(
-        &mut self,
-        handle: Handle,
-        slot: &str,
-    ) -> Result<&mut SlotAttributes, ModelError> {
-        if self.slot(handle, slot).is_none() {
-            self.expect(handle)?;
-            return Err(self.no_slot(handle, slot));
-        }
-        let component = self
-            .component_mut(handle)
-            .ok_or(ModelError::UnknownHandle { handle: handle.0 })?;
-        Ok(component.attributes.entry(slot.into()).or_default())
-    }
-
-    /// What may live where: proxy extensions only in their frozen slot, point extensions only in points, devices only in networks.
-    fn check_child(&self, parent: Handle, child: &'static TypeDef) -> Result<(), ModelError> {
-        let parent_type = self.expect(parent)?.ty;
-        let refuse = |reason| {
-            Err(ModelError::IllegalChild {
-                parent: parent_type.spec().to_owned(),
-                child: child.spec().to_owned(),
-                reason,
-            })
-        };
-        if child.is("control:AbstractProxyExt") {
-            return refuse("a point has its frozen proxyExt");
-        }
-        if child.is("control:PointExtension") && !parent_type.is("control:ControlPoint") {
-            return refuse("point extensions belong into points");
-        }
-        if child.is("baja:Station") {
-            return refuse("a station has one root");
-        }
-        if child.is("driver:DeviceNetwork")
-            && !parent_type.is("driver:DriverContainer")
-            && !parent_type.is("baja:Folder")
-        {
-            return refuse("networks belong into Drivers");
-        }
-        if child.is("driver:Device")
-            && !parent_type.is("driver:DeviceNetwork")
-            && !parent_type.is("driver:DeviceFolder")
-        {
-            return refuse("devices belong into a network");
-        }
-        if child.is("baja:User") && !parent_type.is("baja:UserService") {
-            return refuse("users belong into the UserService");
-        }
-        Ok(())
-    }
-
-    fn free_name(&self, parent: Handle, wanted: &str) -> Result<Arc<str>, ModelError> {
-        let wanted = wanted.trim_end_matches('?');
-        if !slot_name::is_legal(wanted) {
-            return Err(ModelError::IllegalName {
-                name: wanted.to_owned(),
-            });
-        }
-        let component = self.expect(parent)?;
-        let taken = |name: &str| {
-            component.ty.slot_index(name).is_some() || component.dynamic.contains_key(name)
-        };
-        if !taken(wanted) {
-            return Ok(wanted.into());
-        }
-        let mut number = 1_u32;
-        loop {
-            let name = format!("{wanted}{number}");
-            if !taken(&name) {
-                return Ok(name.into());
-            }
-            number += 1;
-        }
-    }
-
-    /// Tells every ancestor which categories lie below it. Inheriting components add nothing: their mask is that of the
-    /// nearest ancestor with one, which marks its own ancestors.
-    fn mark_categories_above(&mut self, handle: Handle, mask: u64) {
-        let mut at = self.parent(handle);
-        while let Some(component) = at.and_then(|handle| self.component_mut(handle)) {
-            if component.categories_below & mask == mask {
-                break;
-            }
-            component.categories_below |= mask;
-            at = component.parent;
-        }
-    }
-
-    fn rebuild_category_marks(&mut self) {
-        let all: Vec<Handle> = self
-            .descendants(self.root())
-            .map(Component::handle)
-            .collect();
-        for handle in &all {
-            if let Some(component) = self.component_mut(*handle) {
-                component.categories_below = 0;
-            }
-        }
-        for handle in all {
-            if let Some(mask) = self.component(handle).and_then(Component::own_categories) {
-                self.mark_categories_above(handle, mask);
-            }
-        }
-    }
-
     pub(super) fn no_slot(&self, handle: Handle, slot: &str) -> ModelError {
         ModelError::NoSuchSlot {
             component: self.slot_path(handle),
@@ -536,50 +223,12 @@ impl Station {
         }
     }
 
-    fn frozen(&self, handle: Handle, slot: &str) -> ModelError {
+    pub(super) fn frozen(&self, handle: Handle, slot: &str) -> ModelError {
         ModelError::Frozen {
             component: self.slot_path(handle),
             slot: slot.to_owned(),
         }
     }
-
-    /// The type a property slot takes, also when it is unset.
-    pub fn property_type(&self, handle: Handle, slot: &str) -> Option<&'static TypeDef> {
-        let view = self.slot(handle, slot)?;
-        match view.definition.map(|definition| &definition.kind) {
-            Some(SlotKind::Property { ty, .. }) => Some(ty),
-            Some(_) => None,
-            None => view
-                .value()
-                .and_then(|value| registry::find(value.type_spec())),
-        }
-    }
-
-    pub(super) fn check_link_ends(&self, ends: LinkEnds) -> Result<LinkEnds, ModelError> {
-        let illegal = |reason: String| Err(ModelError::IllegalLink { reason });
-        if self.slot(ends.source, &ends.source_slot).is_none() {
-            return illegal(format!(
-                "source {} has no slot {}",
-                self.slot_path(ends.source),
-                ends.source_slot
-            ));
-        }
-        if self.slot(ends.target, &ends.target_slot).is_none() {
-            return illegal(format!(
-                "target {} has no slot {}",
-                self.slot_path(ends.target),
-                ends.target_slot
-            ));
-        }
-        Ok(ends)
-    }
-}
-
-fn member_mut<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
-    path.split('/').try_fold(value, |value, step| match value {
-        Value::Struct(body) => body.get_mut(step),
-        _ => None,
-    })
 }
 
 #[cfg(test)]
@@ -657,6 +306,26 @@ mod tests {
     }
 
     #[test]
+    fn a_status_with_facets_is_not_added() {
+        let (mut station, folder) = station();
+        let plain = Value::status_numeric(1.0, Status::ok());
+        let levelled = Value::status_numeric(1.0, crate::model::point::status_at_level(0, 8));
+        assert!(
+            station
+                .add_value(folder, Some("a"), plain, Flags::NONE, None)
+                .is_ok()
+        );
+        let error = station
+            .add_value(folder, Some("b"), levelled, Flags::NONE, None)
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("status carries facets"),
+            "{error}"
+        );
+        assert!(station.slot(folder, "b").is_none());
+    }
+
+    #[test]
     fn frozen_slots_are_neither_renamed_nor_removed() {
         let (mut station, folder) = station();
         let point = station
@@ -711,77 +380,5 @@ mod tests {
             station.set(point, "in10/value", Value::Double(1.0)),
             Err(ModelError::UnknownHandle { .. })
         ));
-    }
-
-    #[test]
-    fn a_value_of_the_wrong_type_is_refused_and_numbers_are_widened() {
-        let (mut station, folder) = station();
-        let ramp = station.add(folder, Some("R"), "kitControl:Ramp").unwrap();
-        station.set(ramp, "amplitude", Value::Integer(3)).unwrap();
-        assert_eq!(station.value(ramp, "amplitude"), Some(Value::Double(3.0)));
-        let error = station
-            .set(ramp, "amplitude", Value::from("3"))
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            error,
-            "slot:/Folder/R/amplitude holds baja:Double, not baja:String"
-        );
-        assert!(station.set(ramp, "nothing", Value::Boolean(true)).is_err());
-        assert!(
-            station
-                .set(ramp, "out/nothing", Value::Boolean(true))
-                .is_err()
-        );
-    }
-
-    #[test]
-    fn only_real_changes_are_logged() {
-        let (mut station, folder) = station();
-        let point = station
-            .add(folder, Some("P"), "control:NumericWritable")
-            .unwrap();
-        let before = station.changes().revision();
-        station
-            .set(point, "in16", Value::status_numeric(3.0, Status::ok()))
-            .unwrap();
-        station
-            .set(point, "in16", Value::status_numeric(3.0, Status::ok()))
-            .unwrap();
-        let slots: Vec<String> = station
-            .changes()
-            .since(before)
-            .unwrap()
-            .map(|change| match &change.event {
-                ChangeEvent::Set { slot } => format!("{:?}/{slot}", change.handle == point),
-                other => format!("{other:?}"),
-            })
-            .collect();
-        assert_eq!(slots, ["true/in16", "true/out"]);
-    }
-
-    #[test]
-    fn unset_slots_read_their_default() {
-        let (mut station, folder) = station();
-        let point = station
-            .add(folder, Some("P"), "control:NumericWritable")
-            .unwrap();
-        let slot = |station: &Station, name: &str| station.slot(point, name).unwrap().is_default();
-        assert!(slot(&station, "in5") && slot(&station, "facets"));
-        station
-            .set(point, "in5", Value::status_numeric(0.0, Status::ok()))
-            .unwrap();
-        assert!(!slot(&station, "in5"));
-        station
-            .set(point, "in5", Value::status_numeric(0.0, Status::null()))
-            .unwrap();
-        assert!(slot(&station, "in5"));
-        let names: Vec<String> = station
-            .slots(point)
-            .iter()
-            .map(|slot| slot.name.to_owned())
-            .collect();
-        assert_eq!(names[..4], ["facets", "proxyExt", "out", "in1"]);
-        assert_eq!(names.last().map(String::as_str), Some("set"));
     }
 }
