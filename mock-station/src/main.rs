@@ -7,8 +7,9 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use clap::{Parser, ValueEnum};
 use mock_station::clock::{StationClock, SystemClock};
-use mock_station::model::{SharedStation, accounts, sample};
+use mock_station::model::accounts;
 use mock_station::server::MockStation;
+use mock_station::site::SiteOptions;
 use mock_station::switches::{OrdForms, Switches};
 
 /// A stand-in Niagara 4 station for tests and demonstrations.
@@ -21,6 +22,15 @@ struct Arguments {
     /// The station's time at start (RFC 3339); it runs on from there. Default: the machine's time.
     #[arg(long)]
     clock: Option<DateTime<Utc>>,
+    /// Days of history before the start.
+    #[arg(long, default_value_t = 400)]
+    days: u32,
+    /// Points to reach by adding buildings to the demo site; 0 builds it alone.
+    #[arg(long, default_value_t = 0)]
+    points: usize,
+    /// Seed of the simulation.
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
     /// Lock accounts after five bad logins in 30 seconds.
     #[arg(long, value_enum, default_value = "on")]
     lockout: OnOff,
@@ -72,9 +82,15 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         Some(start) => Arc::new(SystemClock::starting_at(start)),
         None => Arc::new(SystemClock::new()),
     };
-    let station = SharedStation::new(sample::station(clock.now())?, clock);
+    let site = SiteOptions {
+        seed: arguments.seed,
+        days: arguments.days,
+        points: arguments.points,
+        ..SiteOptions::at(clock.now())
+    };
     let mock = MockStation::builder()
-        .station(station)
+        .site(site)
+        .clock(clock)
         .switches(switches(&arguments))
         .bind(arguments.http)
         .start()

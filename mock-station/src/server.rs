@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{StationClock, SystemClock};
 use crate::model::{ModelError, SharedStation, sample};
+use crate::site::{Harborview, SiteOptions};
 use crate::switches::{SharedSwitches, Switches};
 
 pub use context::{AuthenticatedUser, ServerContext};
@@ -47,8 +48,8 @@ pub enum StartError {
         address: SocketAddr,
         source: std::io::Error,
     },
-    #[error("the sample station cannot be built: {0}")]
-    Sample(#[from] ModelError),
+    #[error("the station cannot be built: {0}")]
+    Model(#[from] ModelError),
 }
 
 impl MockStation {
@@ -133,6 +134,7 @@ impl Drop for MockStation {
 #[derive(Default)]
 pub struct Builder {
     station: Option<SharedStation>,
+    site: Option<SiteOptions>,
     clock: Option<Arc<dyn StationClock>>,
     switches: Option<Switches>,
     bind: Option<SocketAddr>,
@@ -145,7 +147,13 @@ impl Builder {
         self
     }
 
-    /// The clock of the sample station; default is the system clock. A given station brings its own.
+    /// Serves the demo site instead of the sample station; [`Builder::station`] goes before it.
+    pub fn site(mut self, options: SiteOptions) -> Self {
+        self.site = Some(options);
+        self
+    }
+
+    /// The clock of the sample station or demo site; default is the system clock. A given station brings its own.
     pub fn clock(mut self, clock: Arc<dyn StationClock>) -> Self {
         self.clock = Some(clock);
         self
@@ -178,7 +186,11 @@ impl Builder {
             Some(station) => station,
             None => {
                 let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
-                SharedStation::new(sample::station(clock.now())?, clock)
+                let station = match self.site {
+                    Some(options) => Harborview::build(options)?.station,
+                    None => sample::station(clock.now())?,
+                };
+                SharedStation::new(station, clock)
             }
         };
         let context = ServerContext::new(
