@@ -18,7 +18,7 @@ const BTUH_PER_TON: f64 = 12_000.0;
 pub const BTUH_PER_KW: f64 = 3_412.14;
 
 /// Final rise of the condenser approach of the fouled chiller, °F, and the days it takes.
-const FOULING: f64 = 6.2;
+const FOULING: f64 = 8.2;
 const FOULING_DAYS: f64 = 75.0;
 /// Share of the return water that passes the closed bypass valve.
 const BYPASS_LEAK: f64 = 0.42;

@@ -15,8 +15,9 @@ const START_LOAD: f64 = 8_000.0;
 const SECOND_BOILER_LOAD: f64 = 0.8 * BOILER_OUTPUT;
 /// One firing and pause of a sound boiler under light load: the buffer tank carries the pause.
 const SOUND_CYCLE_MS: i64 = 360 * MINUTE_MS;
-/// The same for the boiler whose differential was set far too narrow.
-const SHORT_CYCLE_MS: i64 = 40 * MINUTE_MS;
+/// The same for the boiler whose differential was set far too narrow, and the share of it that it fires.
+const SHORT_CYCLE_MS: i64 = 30 * MINUTE_MS;
+const SHORT_CYCLE_DUTY: f64 = 0.47;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BoilerState {
@@ -115,8 +116,7 @@ fn run_boilers(
             continue;
         }
         let cycle = if index == 1 && short_cycling {
-            let duty = (share / (0.9 * BOILER_OUTPUT)).clamp(0.42, 0.58);
-            Some((SHORT_CYCLE_MS, duty))
+            Some((SHORT_CYCLE_MS, SHORT_CYCLE_DUTY))
         } else if share < LOW_FIRE {
             Some((SOUND_CYCLE_MS, (share / LOW_FIRE).clamp(0.25, 1.0)))
         } else {
