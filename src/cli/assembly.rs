@@ -18,10 +18,12 @@ use crate::mcp::http::health::{
 use crate::prompts::PromptRegistry;
 use crate::resources::ResourceRegistry;
 use crate::resources::overview::{Overview, OverviewResource, OverviewSource};
+use crate::station::boxp::types::TypeCache;
+use crate::station::facade::{ServiceState, StationFacade};
 use crate::station::http::CallScope;
 use crate::station::web::{WebOptions, WebSession};
-use crate::tools::Registry;
-use crate::tools::echo::Echo;
+use crate::tools::station_access::{ServiceStation, SharedStations, StationDirectory};
+use crate::tools::{Principal, Registry, ToolError, reading_tools};
 
 /// A bridge with everything that its fronts need.
 pub struct Assembly {
@@ -33,10 +35,10 @@ pub struct Assembly {
 }
 
 /// The station's side, to be closed at the end.
-pub struct StationEnd(WebSession);
+pub struct StationEnd(Arc<StationFacade>);
 
 impl StationEnd {
-    /// Logs out from the station.
+    /// Gives up the BOX session and logs out.
     pub async fn close(&self) {
         self.0.close().await;
     }
@@ -51,9 +53,19 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         "station.url is not set; fill in the block 'station' of the configuration (`niagara-bridge init` writes one)",
     )?;
     let session = WebSession::new(web_options(station), SystemClock::shared())?;
+    let facade = Arc::new(StationFacade::new(
+        session,
+        TypeCache::new(),
+        station.time_zone,
+    ));
     let knowledge = Arc::new(KnowledgeStore::open(&config.knowledge_file));
+    let tools = tools(
+        config,
+        Arc::new(ServiceStation(facade.clone())),
+        knowledge.clone(),
+    )?;
     let mut bridge = Bridge::new(
-        tools(config)?,
+        tools,
         resources(knowledge.clone()),
         PromptRegistry::default(),
     );
@@ -70,7 +82,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         bridge: Arc::new(bridge),
         authenticator: Authenticator::new(config.api_token.clone(), None),
         health: Health::new(
-            Arc::new(WebProbe(session.clone())),
+            Arc::new(ServiceProbe(facade.clone())),
             Arc::new(KnowledgeFile(knowledge)),
             config.required_services.iter().copied(),
         ),
@@ -82,7 +94,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
             session_idle: config.session_idle,
             limits: config.inbound,
         },
-        station: StationEnd(session),
+        station: StationEnd(facade),
     })
 }
 
@@ -93,8 +105,9 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
 pub fn definitions_only() -> anyhow::Result<Bridge> {
     let config = crate::config::load::load(None, [])?;
     let knowledge = Arc::new(KnowledgeStore::open(""));
+    let tools = tools(&config, Arc::new(NoStation), knowledge.clone())?;
     Ok(Bridge::new(
-        tools(&config)?,
+        tools,
         resources(knowledge),
         PromptRegistry::default(),
     ))
@@ -113,27 +126,54 @@ fn web_options(station: &StationConfig) -> WebOptions {
     options
 }
 
-fn tools(config: &Config) -> anyhow::Result<Registry> {
-    Ok(Registry::builder()
-        .tool(Echo)
+fn tools(
+    config: &Config,
+    stations: SharedStations,
+    knowledge: Arc<KnowledgeStore>,
+) -> anyhow::Result<Registry> {
+    let registry = Registry::builder()
+        .tools(reading_tools(
+            stations,
+            knowledge,
+            config.max_history_records,
+        ))
         .disable(&config.disabled_tools)
-        .build()?)
+        .offer(config.toolsets.clone())
+        .build()?;
+    Ok(registry)
 }
 
 fn resources(knowledge: Arc<KnowledgeStore>) -> ResourceRegistry {
     ResourceRegistry::default().with(OverviewResource::new(Arc::new(KnowledgeFile(knowledge))))
 }
 
-struct WebProbe(WebSession);
+/// No station: definitions are read, nothing is called.
+struct NoStation;
 
-impl StationProbe for WebProbe {
+impl StationDirectory for NoStation {
+    fn for_caller(&self, _principal: &Principal) -> Result<Arc<StationFacade>, ToolError> {
+        Err(ToolError::station(
+            "station-unreachable",
+            "No station is configured.",
+        ))
+    }
+}
+
+struct ServiceProbe(Arc<StationFacade>);
+
+impl StationProbe for ServiceProbe {
     fn check(&self) -> BoxFuture<'_, StationHealth> {
         Box::pin(async move {
-            let reachable = self.0.login(&CallScope::unlimited()).await.is_ok();
-            StationHealth {
-                reachable,
-                alarm: reachable,
-                history: reachable,
+            match self.0.services(&CallScope::unlimited()).await {
+                Ok((alarm, history)) => StationHealth {
+                    reachable: true,
+                    alarm: alarm == ServiceState::Available,
+                    history: history == ServiceState::Available,
+                },
+                Err(error) => {
+                    tracing::warn!(%error, "the station cannot be used");
+                    StationHealth::default()
+                }
             }
         })
     }

@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use mock_station::model::accounts;
+use mock_station::clock::{StationClock, SystemClock};
+use mock_station::model::{SharedStation, accounts};
 use mock_station::server::MockStation;
+use mock_station::site::{Harborview, SiteOptions};
 use zeroize::Zeroizing;
 
 use super::arguments::{DemoOptions, LogOptions};
@@ -49,8 +52,7 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
         (None, None) => Path::new("."),
     };
     let folder = DataFolder::take(data_dir)?;
-    let station = MockStation::builder()
-        .start()
+    let station = start_station()
         .await
         .context("the stand-in station cannot start")?;
     let mut config = demo_config(&station.url(), &token, folder.path())?;
@@ -64,6 +66,17 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     station.shutdown().await;
     eprintln!("The demo has ended.");
     Ok(ending)
+}
+
+async fn start_station() -> anyhow::Result<MockStation> {
+    let clock: Arc<dyn StationClock> = Arc::new(SystemClock::new());
+    let now = clock.now();
+    let site =
+        tokio::task::spawn_blocking(move || Harborview::build(SiteOptions::at(now))).await??;
+    Ok(MockStation::builder()
+        .station(SharedStation::new(site.station, clock))
+        .start()
+        .await?)
 }
 
 fn demo_config(station: &str, token: &str, data_dir: &Path) -> anyhow::Result<Config> {

@@ -1,5 +1,7 @@
 //! Log lines on standard error.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 
 use super::arguments::{LogFormat, LogLevel, LogOptions};
@@ -24,6 +26,7 @@ pub fn start(options: &LogOptions, format: config::LogFormat, level: &str) {
     let filter = EnvFilter::new(format!("warn,niagara_bridge={level},rmcp=error"));
     let lines = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_env_filter(filter);
     let outcome = if json {
         lines.json().try_init()

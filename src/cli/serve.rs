@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::config::load::{ENVIRONMENT_PREFIX, load};
 use crate::mcp::http::HttpServer;
 use crate::mcp::stdio;
-use crate::tools::Principal;
+use crate::tools::{Principal, ToolSets};
 
 /// Serves until the end is asked for.
 ///
@@ -44,7 +44,7 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     let _folder = DataFolder::take(&config.data_dir)?;
     let (stop, watcher) = shutdown::watch();
     if options.stdio {
-        serve_stdio(assembly, &config, stop.clone()).await?;
+        serve_stdio(assembly, stop.clone()).await?;
     } else {
         serve_http(assembly, &config, stop.clone()).await?;
     }
@@ -55,22 +55,11 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     Ok(Ending::Finished)
 }
 
-async fn serve_stdio(
-    assembly: Assembly,
-    config: &Config,
-    stop: CancellationToken,
-) -> anyhow::Result<()> {
+async fn serve_stdio(assembly: Assembly, stop: CancellationToken) -> anyhow::Result<()> {
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-    let toolsets = config.toolsets.clone();
-    let outcome = stdio::serve(
-        assembly.bridge.clone(),
-        Principal::Service,
-        toolsets,
-        input,
-        output,
-        stop,
-    )
-    .await;
+    let bridge = assembly.bridge.clone();
+    let toolsets = ToolSets::all();
+    let outcome = stdio::serve(bridge, Principal::Service, toolsets, input, output, stop).await;
     assembly.station.close().await;
     outcome.context("the session ended by a fault")
 }

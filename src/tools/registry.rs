@@ -361,6 +361,7 @@ struct Entry {
 pub struct RegistryBuilder {
     tools: Vec<Arc<dyn Tool>>,
     disabled: HashSet<String>,
+    offered: ToolSets,
 }
 
 impl RegistryBuilder {
@@ -391,6 +392,12 @@ impl RegistryBuilder {
         self
     }
 
+    /// Leaves out the tools of all other sets.
+    pub fn offer(mut self, toolsets: ToolSets) -> Self {
+        self.offered = toolsets;
+        self
+    }
+
     /// Builds the registry.
     ///
     /// # Errors
@@ -402,7 +409,9 @@ impl RegistryBuilder {
             let definition = tool.definition();
             let name = definition.name.clone();
             unknown.remove(&name.to_lowercase());
-            if self.disabled.contains(&name.to_lowercase()) {
+            if self.disabled.contains(&name.to_lowercase())
+                || !self.offered.contains(definition.category)
+            {
                 continue;
             }
             if entries.iter().any(|entry| entry.definition.name == name) {

@@ -78,6 +78,7 @@ pub struct Front {
 pub struct HttpServer {
     address: SocketAddr,
     base_path: String,
+    sessions: Arc<SessionTable>,
     task: tokio::task::JoinHandle<()>,
     stop: CancellationToken,
 }
@@ -107,6 +108,7 @@ impl HttpServer {
         bridge.count_sessions_by(move || counted.counts());
         let visitors = Visitors::new(&options, address);
         let base_path = options.base_path.clone();
+        let held = sessions.clone();
         let spelling = HeaderSpelling::of("WWW-Authenticate").await;
         let front = Arc::new(Front {
             bridge,
@@ -141,6 +143,7 @@ impl HttpServer {
         Ok(Self {
             address,
             base_path,
+            sessions: held,
             task,
             stop,
         })
@@ -154,6 +157,11 @@ impl HttpServer {
     /// The URL of the MCP endpoint.
     pub fn endpoint(&self) -> String {
         format!("http://{}{}/mcp", self.address, prefix(&self.base_path))
+    }
+
+    /// Ends all sessions; their clients have to initialize again.
+    pub fn end_sessions(&self) {
+        self.sessions.close_all();
     }
 
     /// Stops and waits until connections and sessions are closed.

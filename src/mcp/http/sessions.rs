@@ -180,6 +180,13 @@ impl SessionTable {
         }
     }
 
+    /// Ends every session.
+    pub fn close_all(&self) {
+        for (_, session) in self.lock().drain() {
+            session.stop.cancel();
+        }
+    }
+
     /// Ends all sessions that are idle for too long.
     pub fn evict_idle(&self) {
         self.lock().retain(|_, session| {

@@ -210,6 +210,21 @@ impl StationFacade {
         report
     }
 
+    /// Whether the alarm and the history service answer.
+    ///
+    /// # Errors
+    /// The station cannot be reached or refuses the login.
+    pub async fn services(
+        &self,
+        scope: &CallScope,
+    ) -> Result<(ServiceState, ServiceState), StationError> {
+        self.web().login(scope).await?;
+        Ok(futures::join!(
+            self.service_state(scope, "alarm:|bql:select top 1 uuid"),
+            self.service_state(scope, "history:|bql:select top 1 id"),
+        ))
+    }
+
     async fn service_state(&self, scope: &CallScope, query: &str) -> ServiceState {
         match self
             .rows(scope, query, &mut |_| ControlFlow::Break(()))
