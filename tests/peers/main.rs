@@ -1,0 +1,7 @@
+//! Checks with programs that other people wrote, so that a misreading shared by our two sides shows.
+//!
+//! They run when `NIAGARA_BRIDGE_PEERS` names the folder in which `.ci/run` has installed the programs; without it each
+//! test prints why it is skipped. With it, a missing program is a failure.
+
+mod programs;
+mod pyhaystack;
