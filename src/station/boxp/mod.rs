@@ -1,7 +1,7 @@
 //! BOX, the JSON protocol of the station's own browser pages: everything about single components.
 //!
 //! - [`frame`], [`node`]: the codec.
-//! - [`types`]: type ancestry and contracts.
+//! - [`types`], [`contract`]: type ancestry; slots and defaults of types.
 //! - [`client`]: frames over the web session, `ord/resolve`, user properties; [`registry`], [`table`],
 //!   [`tree`] and [`point`] build on it.
 //! - [`session`]: the server session with its load–poll handshake.
@@ -9,6 +9,7 @@
 //! Named `boxp` because `box` is a word of the language.
 
 pub mod client;
+pub mod contract;
 pub mod frame;
 pub mod node;
 pub mod point;
@@ -26,6 +27,7 @@ mod scripted;
 mod session_tests;
 
 pub use client::BoxClient;
+pub use contract::Contract;
 pub use node::{Node, SlotKind};
 pub use point::PointView;
-pub use types::{Ancestry, Contract, TypeCache};
+pub use types::{Ancestry, TypeCache};

@@ -4,8 +4,8 @@
 use chrono::{DateTime, FixedOffset};
 
 use super::client::BoxClient;
+use super::contract::Contract;
 use super::node::Node;
-use super::types::Contract;
 use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;

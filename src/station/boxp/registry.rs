@@ -6,9 +6,10 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 use super::client::{BoxClient, node_error, protocol};
+use super::contract::Contract;
 use super::frame::Request;
 use super::node::Node;
-use super::types::{Ancestry, AncestrySource, Contract, TypeRecord, stock_ancestry};
+use super::types::{Ancestry, AncestrySource, TypeRecord, stock_ancestry};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 

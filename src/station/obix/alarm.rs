@@ -5,7 +5,8 @@ use chrono::{DateTime, FixedOffset};
 use super::client::{Document, ObixClient};
 use super::encode::alarm_filter;
 use super::href::ObixPath;
-use super::object::{Element, Object, Scalar};
+use super::object::{Element, Object};
+use super::scalar::Scalar;
 use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
 

@@ -7,7 +7,8 @@ use super::decode::decode;
 use super::folder::{ComponentClass, WalkOptions};
 use super::history::HistoryReadOptions;
 use super::href::ObixPath;
-use super::object::{Object, Scalar};
+use super::object::Object;
+use super::scalar::Scalar;
 use super::scripted::{Said, Scripted};
 use crate::station::http::{CallScope, TimeoutClass};
 

@@ -283,7 +283,7 @@ fn malformed(position: u64, error: &dyn std::fmt::Display) -> DecodeError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::station::obix::object::Scalar;
+    use crate::station::obix::scalar::Scalar;
     use proptest::prelude::*;
 
     const POINT: &str = r#"

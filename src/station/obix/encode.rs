@@ -4,7 +4,8 @@ use chrono::{DateTime, FixedOffset, SecondsFormat, TimeDelta};
 use quick_xml::escape::escape;
 
 use super::href::ObixPath;
-use super::object::{Attribute, Element, Object, format_reltime};
+use super::object::{Attribute, Element, Object};
+use super::scalar::format_reltime;
 
 /// Writes an object as a document without prolog; stations accept bodies without namespace.
 pub fn encode(object: &Object) -> String {

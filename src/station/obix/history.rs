@@ -5,12 +5,13 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 use super::client::{Document, ObixClient};
 use super::encode::{history_filter, rollup_filter};
 use super::href::ObixPath;
-use super::object::{Element, Object, Scalar};
+use super::object::{Element, Object};
 use super::paging::HistoryPager;
 use super::record::{
     HistoryPage, HistoryRecord, RecordPrototype, RollupBucket, read_page, read_rollup,
     rollup_buckets,
 };
+use super::scalar::Scalar;
 use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
 

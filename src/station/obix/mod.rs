@@ -1,6 +1,6 @@
 //! oBIX, read side: values, batch, the component tree, histories and alarms as a Niagara station serves them.
 //!
-//! - [`decode`], [`encode`], [`object`]: documents ↔ objects; [`href`]: references between them.
+//! - [`decode`], [`encode`], [`object`], [`scalar`]: documents ↔ objects and their values; [`href`]: references between them.
 //! - [`display`], [`diagnose`]: what texts and errors of the station mean.
 //! - [`client`]: documents over the web session, lobby, about.
 //! - [`point`], [`batch`], [`folder`], [`history`], [`alarm`]: what callers ask; [`record`] and [`paging`] serve histories.
@@ -19,6 +19,7 @@ pub mod object;
 pub mod paging;
 pub mod point;
 pub mod record;
+pub mod scalar;
 
 #[cfg(test)]
 mod client_tests;
@@ -27,5 +28,6 @@ mod scripted;
 
 pub use client::ObixClient;
 pub use href::ObixPath;
-pub use object::{Object, Scalar};
+pub use object::Object;
 pub use point::ValueReading;
+pub use scalar::Scalar;

@@ -3,7 +3,8 @@
 use chrono::{DateTime, FixedOffset, TimeDelta};
 use chrono_tz::Tz;
 
-use super::object::{Attribute, Element, Object, Scalar};
+use super::object::{Attribute, Element, Object};
+use super::scalar::Scalar;
 use crate::station::status::StatusBits;
 
 /// What a history holds, told by the element of its values.
