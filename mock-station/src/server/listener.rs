@@ -126,7 +126,7 @@ fn drops(context: &ServerContext, every: Option<u32>) -> bool {
         .0
         .fetch_add(1, std::sync::atomic::Ordering::Relaxed)
         .wrapping_add(1);
-    count % every == 0
+    count.is_multiple_of(every)
 }
 
 /// Evaluates off the asynchronous threads: a query over the whole station takes a while.

@@ -63,12 +63,11 @@ pub(super) fn answer(
     parameters: &str,
 ) -> Result<Caller, Box<PlainResponse>> {
     let parameters = parse_parameters(parameters);
-    let outcome = match scheme.to_ascii_uppercase().as_str() {
-        "HELLO" => Err(hello(context, &parameters)),
+    match scheme.to_ascii_uppercase().as_str() {
+        "HELLO" => Err(Box::new(hello(context, &parameters))),
         "SCRAM" => scram(context, &parameters),
         _ => bearer(context, &parameters),
-    };
-    outcome.map_err(Box::new)
+    }
 }
 
 /// `key=value` pairs, keys in lower case, quotes removed.
@@ -128,7 +127,7 @@ fn hello(context: &ServerContext, parameters: &HashMap<String, String>) -> Plain
 fn scram(
     context: &ServerContext,
     parameters: &HashMap<String, String>,
-) -> Result<Caller, PlainResponse> {
+) -> Result<Caller, Box<PlainResponse>> {
     let handshakes = context.servlet_state::<Handshakes>();
     let token = parameters
         .get("handshaketoken")
@@ -136,18 +135,18 @@ fn scram(
         .unwrap_or_default();
     let message = parameters.get("data").and_then(|text| decode(text));
     match (handshakes.take(&token), message) {
-        (Some(Step::Greeted), Some(client_first)) => Err(client_first_step(
+        (Some(Step::Greeted), Some(client_first)) => Err(Box::new(client_first_step(
             context,
             &handshakes,
             token,
             &client_first,
-        )),
+        ))),
         (Some(Step::Challenged(exchange)), Some(client_final)) => {
             client_final_step(context, &exchange, &client_final)
         }
         (Some(_), None) | (None, _) => {
             context.record_login("", LoginWay::HeaderScram, LoginOutcome::Malformed);
-            Err(refused())
+            Err(Box::new(refused()))
         }
     }
 }
@@ -185,9 +184,9 @@ fn client_final_step(
     context: &ServerContext,
     exchange: &Exchange,
     client_final: &str,
-) -> Result<Caller, PlainResponse> {
+) -> Result<Caller, Box<PlainResponse>> {
     let server_final = accounts::finish(context, exchange, client_final, LoginWay::HeaderScram)
-        .map_err(|_| refused())?;
+        .map_err(|_| Box::new(refused()))?;
     let session = accounts::open_session(context, exchange.user());
     let info = format!(
         "authToken={}, hash=SHA-256, data={}",
@@ -207,7 +206,7 @@ fn client_final_step(
 fn bearer(
     context: &ServerContext,
     parameters: &HashMap<String, String>,
-) -> Result<Caller, PlainResponse> {
+) -> Result<Caller, Box<PlainResponse>> {
     let token = parameters.get("authtoken").map(String::as_str);
     context
         .sessions
@@ -217,7 +216,7 @@ fn bearer(
             means: Means::Bearer,
             reply_headers: Vec::new(),
         })
-        .ok_or_else(refused)
+        .ok_or_else(|| Box::new(refused()))
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ use crate::model::slot_name::friendly;
 use crate::model::value::Value;
 use crate::web::table::{Cell, Column, Table};
 
+/// Facets that hold for the whole column of a name.
+pub(super) type ColumnFacets<'f> = &'f dyn Fn(&str) -> Option<Arc<Facets>>;
+
 /// Runs a query over rows.
 ///
 /// `all_columns` is what `*` stands for; `column_facets` gives the facets that hold for a whole column.
@@ -24,7 +27,7 @@ pub(super) fn table<'a>(
     select: &Select,
     rows: impl Iterator<Item = Node<'a>>,
     all_columns: &[String],
-    column_facets: Option<&dyn Fn(&str) -> Option<Arc<Facets>>>,
+    column_facets: Option<ColumnFacets<'_>>,
 ) -> Result<Table, QueryError> {
     let items = projected(select, all_columns);
     check_literals(select)?;
@@ -204,7 +207,7 @@ fn full_encoding(value: &Value) -> String {
 fn columns(
     items: &[Item],
     rows: &[Vec<Cell>],
-    column_facets: Option<&dyn Fn(&str) -> Option<Arc<Facets>>>,
+    column_facets: Option<ColumnFacets<'_>>,
 ) -> Vec<Column> {
     items
         .iter()
