@@ -22,7 +22,7 @@ async fn a_client_of_the_old_module_works_unchanged() {
     assert_eq!(initialized["serverInfo"]["name"], "niagaramcp");
     assert_eq!(
         initialized["serverInfo"]["transports"],
-        json!(["streamable-http"])
+        json!(["sse", "streamable-http"])
     );
 
     let note = client
@@ -696,4 +696,140 @@ async fn a_stop_ends_running_calls_and_closes_the_port() {
     );
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
     assert_ne!(TOKEN, OTHER_TOKEN);
+}
+
+/// The next event or comment of a stream.
+async fn next_event(stream: &mut reqwest::Response, waiting: &mut String) -> String {
+    loop {
+        if let Some((event, rest)) = waiting.split_once("\n\n") {
+            let event = event.to_owned();
+            *waiting = rest.to_owned();
+            return event;
+        }
+        let piece = stream
+            .chunk()
+            .await
+            .expect("read")
+            .expect("the stream goes on");
+        waiting.push_str(std::str::from_utf8(&piece).expect("UTF-8"));
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_the_older_transport_is_served() {
+    let served = Served::start().await;
+    let client = served.client();
+    let base = served.server.endpoint().replace("/mcp", "");
+    let open = client.headers(client.http.get(format!("{base}/sse")));
+    let mut stream = open.send().await.expect("answer");
+    assert_eq!(
+        stream.headers()["content-type"],
+        "text/event-stream; charset=utf-8"
+    );
+    let mut waiting = String::new();
+    let first = next_event(&mut stream, &mut waiting).await;
+    let path = first
+        .strip_prefix("event: endpoint\ndata: ")
+        .expect("the endpoint comes first");
+    assert!(
+        path.starts_with("/niagaramcp/messages?sessionId="),
+        "a server-relative path: {path}"
+    );
+    assert_eq!(served.bridge_sessions(), 1);
+
+    let messages = format!("http://{}{path}", served.server.address());
+    let send = |body: String| {
+        client
+            .headers(client.http.post(&messages))
+            .body(body)
+            .send()
+    };
+    let asked = json!({"protocolVersion": "2024-11-05"});
+    let accepted = send(request("initialize", asked).to_string())
+        .await
+        .expect("answer");
+    assert_eq!(accepted.status(), StatusCode::ACCEPTED);
+    let answer = &events(&(next_event(&mut stream, &mut waiting).await + "\n\n"))[0];
+    assert_eq!(answer["id"], 7);
+    assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
+    assert_eq!(
+        send("no json".into()).await.expect("answer").status(),
+        StatusCode::BAD_REQUEST
+    );
+
+    let session = path.split('=').next_back().expect("id").to_owned();
+    let mut crossed = client.clone();
+    crossed.session = Some(session.clone());
+    let refused = crossed.post(request("ping", json!({}))).await;
+    assert_eq!(
+        refused.status(),
+        StatusCode::NOT_FOUND,
+        "not a session of the other transport"
+    );
+    let mut stranger = client.clone();
+    stranger.token = OTHER_TOKEN.into();
+    let refused = stranger
+        .headers(client.http.post(&messages))
+        .body("{}")
+        .send();
+    assert_eq!(
+        refused.await.expect("answer").status(),
+        StatusCode::NOT_FOUND
+    );
+    for (query, status) in [
+        ("", StatusCode::BAD_REQUEST),
+        ("?sessionId=x", StatusCode::NOT_FOUND),
+    ] {
+        let post = client
+            .http
+            .post(format!("{base}/messages{query}"))
+            .body("no json");
+        let answer = client.headers(post).send().await.expect("answer");
+        assert_eq!(answer.status(), status, "the session comes before the body");
+    }
+
+    let deleted = crossed.headers(crossed.http.delete(&crossed.endpoint));
+    assert_eq!(
+        deleted.send().await.expect("answer").status(),
+        StatusCode::NO_CONTENT
+    );
+    assert!(
+        stream.chunk().await.expect("read").is_none(),
+        "its stream ends"
+    );
+    assert_eq!(served.bridge_sessions(), 0);
+}
+
+#[tokio::test]
+async fn a_quiet_stream_shows_signs_of_life_and_can_be_switched_off() {
+    let options = HttpOptions {
+        sse_heartbeat: Duration::ZERO,
+        ..HttpOptions::default()
+    };
+    let served = Served::with(options).await;
+    let client = served.client();
+    let address = served.server.endpoint().replace("/mcp", "/sse");
+    let mut stream = client
+        .headers(client.http.get(&address))
+        .send()
+        .await
+        .expect("answer");
+    let mut waiting = String::new();
+    assert!(
+        next_event(&mut stream, &mut waiting)
+            .await
+            .starts_with("event: endpoint")
+    );
+    assert_eq!(next_event(&mut stream, &mut waiting).await, ": ping");
+    served.bridge.switches.sse.store(false, Ordering::Relaxed);
+    let off = client
+        .headers(client.http.get(&address))
+        .send()
+        .await
+        .expect("answer");
+    assert_eq!(off.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(
+        json_body(off).await["error"]["data"],
+        json!({"transport": "sse"})
+    );
 }

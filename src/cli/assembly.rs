@@ -76,6 +76,10 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         .store(config.enabled, Ordering::Relaxed);
     bridge
         .switches
+        .sse
+        .store(config.sse_enabled, Ordering::Relaxed);
+    bridge
+        .switches
         .streamable
         .store(config.streamable_enabled, Ordering::Relaxed);
     Ok(Assembly {
@@ -92,6 +96,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
             allowed_origins: config.allowed_origins.clone(),
             body_limit: config.body_limit,
             session_idle: config.session_idle,
+            sse_heartbeat: config.sse_heartbeat,
             limits: config.inbound,
         },
         station: StationEnd(facade),

@@ -101,7 +101,7 @@ pub const KEYS: &[Key] = &[
         "sseEnabled",
         Kind::Flag,
         "true",
-        "Serves the older SSE transport where this version has it.",
+        "Serves the older SSE transport.",
     ),
     key(
         "streamableEnabled",

@@ -21,7 +21,7 @@ impl Default for Switches {
     fn default() -> Self {
         Self {
             enabled: AtomicBool::new(true),
-            sse: AtomicBool::new(false),
+            sse: AtomicBool::new(true),
             streamable: AtomicBool::new(true),
         }
     }

@@ -242,18 +242,27 @@ async fn check(
     {
         return Err(too_many());
     }
-    let path = request.uri.path();
-    if path == format!("{}/mcp", prefix(&front.options.base_path)) {
-        if !front.bridge.switches.streamable.load(Ordering::Relaxed) {
-            return Err(Box::new(transport_disabled("streamable-http")));
-        }
-        check_revision(headers)?;
-    }
+    check_transport(front, request.uri.path(), headers)?;
     let toolsets = toolsets(headers, request.uri.query())?;
     Ok(Some(Admitted {
         principal,
         toolsets,
     }))
+}
+
+fn check_transport(front: &Front, path: &str, headers: &HeaderMap) -> Result<(), Box<Response>> {
+    let switches = &front.bridge.switches;
+    let base = prefix(&front.options.base_path);
+    match path.strip_prefix(&base) {
+        Some("/mcp") if !switches.streamable.load(Ordering::Relaxed) => {
+            Err(Box::new(transport_disabled("streamable-http")))
+        }
+        Some("/mcp") => check_revision(headers),
+        Some("/sse" | "/messages") if !switches.sse.load(Ordering::Relaxed) => {
+            Err(Box::new(transport_disabled("sse")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Box<Response> {

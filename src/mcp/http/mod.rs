@@ -4,11 +4,13 @@
 //! - [`spelling`]: the exact header name of the 401.
 //! - [`sessions`]: the table of sessions, bound to their callers, with idle eviction.
 //! - [`streamable`]: POST, GET and DELETE of `/mcp`.
+//! - [`legacy_sse`]: `/sse` and `/messages`.
 //! - [`reply`]: plain JSON or an event stream.
 //! - [`health`]: `/health`.
 
 pub mod checks;
 pub mod health;
+pub mod legacy_sse;
 pub mod reply;
 pub mod sessions;
 pub mod spelling;
@@ -29,10 +31,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::checks::{InboundLimits, Visitors};
 use self::health::Health;
+use self::legacy_sse::SseTable;
 use self::sessions::SessionTable;
 use self::spelling::HeaderSpelling;
 use super::auth::Authenticator;
 use super::bridge::Bridge;
+use crate::tools::SessionCounts;
 
 /// How the front behaves.
 #[derive(Debug, Clone)]
@@ -47,6 +51,8 @@ pub struct HttpOptions {
     pub body_limit: usize,
     /// A session unused for longer than this is gone.
     pub session_idle: Duration,
+    /// Time between signs of life on a quiet stream of the older transport.
+    pub sse_heartbeat: Duration,
     pub limits: InboundLimits,
 }
 
@@ -58,6 +64,7 @@ impl Default for HttpOptions {
             allowed_origins: Vec::new(),
             body_limit: 4 * 1024 * 1024,
             session_idle: Duration::from_secs(1800),
+            sse_heartbeat: Duration::from_secs(25),
             limits: InboundLimits::default(),
         }
     }
@@ -68,6 +75,7 @@ pub struct Front {
     pub bridge: Arc<Bridge>,
     pub authenticator: Authenticator,
     pub sessions: Arc<SessionTable>,
+    pub streams: Arc<SseTable>,
     pub health: Health,
     pub options: HttpOptions,
     pub visitors: Visitors,
@@ -79,6 +87,7 @@ pub struct HttpServer {
     address: SocketAddr,
     base_path: String,
     sessions: Arc<SessionTable>,
+    streams: Arc<SseTable>,
     task: tokio::task::JoinHandle<()>,
     stop: CancellationToken,
 }
@@ -104,16 +113,21 @@ impl HttpServer {
     ) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
         let sessions = Arc::new(SessionTable::new(options.session_idle, stop.child_token()));
-        let counted = sessions.clone();
-        bridge.count_sessions_by(move || counted.counts());
+        let streams = Arc::new(SseTable::new(options.sse_heartbeat, stop.child_token()));
+        let counted = (sessions.clone(), streams.clone());
+        bridge.count_sessions_by(move || SessionCounts {
+            sse: counted.1.count(),
+            ..counted.0.counts()
+        });
         let visitors = Visitors::new(&options, address);
         let base_path = options.base_path.clone();
-        let held = sessions.clone();
+        let held = (sessions.clone(), streams.clone());
         let spelling = HeaderSpelling::of("WWW-Authenticate").await;
         let front = Arc::new(Front {
             bridge,
             authenticator,
             sessions,
+            streams,
             health,
             options,
             visitors,
@@ -143,7 +157,8 @@ impl HttpServer {
         Ok(Self {
             address,
             base_path,
-            sessions: held,
+            sessions: held.0,
+            streams: held.1,
             task,
             stop,
         })
@@ -162,6 +177,7 @@ impl HttpServer {
     /// Ends all sessions; their clients have to initialize again.
     pub fn end_sessions(&self) {
         self.sessions.close_all();
+        self.streams.close_all();
     }
 
     /// Stops and waits until connections and sessions are closed.
@@ -196,6 +212,8 @@ fn router(front: Arc<Front>) -> Router {
                 .get(streamable::get)
                 .delete(streamable::delete),
         )
+        .route(&format!("{base}/sse"), get(legacy_sse::stream))
+        .route(&format!("{base}/messages"), post(legacy_sse::messages))
         .fallback(not_found)
         .method_not_allowed_fallback(not_found)
         .layer(middleware::from_fn_with_state(front.clone(), checks::admit))

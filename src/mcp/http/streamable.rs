@@ -77,6 +77,7 @@ pub async fn delete(
     if front.sessions.find(id, &admitted.principal).is_some() {
         front.sessions.close(id);
     }
+    front.streams.close(id, &admitted.principal);
     StatusCode::NO_CONTENT.into_response()
 }
 
