@@ -3,5 +3,6 @@
 //! They run when `NIAGARA_BRIDGE_PEERS` names the folder in which `.ci/run` has installed the programs; without it each
 //! test prints why it is skipped. With it, a missing program is a failure.
 
+mod mcp_clients;
 mod programs;
 mod pyhaystack;
