@@ -605,14 +605,13 @@ const fn hot(signal: HotWaterSignal) -> Signal {
 
 pub const HOT_WATER: &[Row] = &[
     point(same("HW_EN"), hot(HotWaterSignal::Enabled), Measure::OnOff)
-        .writable()
-        .on_change(),
+        .role("boiler_status")
+        .writable(),
     point(
         same("BurnerOn"),
         hot(HotWaterSignal::Firing),
         Measure::OnOff,
-    )
-    .role("boiler_status"),
+    ),
     point(
         same("HWS-T"),
         hot(HotWaterSignal::SupplyTemperature),

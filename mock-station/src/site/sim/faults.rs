@@ -82,7 +82,7 @@ impl Faults {
             drifting_supply_sensor: between(11, 3),
             simultaneous_heating_cooling: since(2),
             short_cycling_boiler: since(9),
-            low_hot_water_delta_t: since(8),
+            low_hot_water_delta_t: since(10),
             fouled_condenser: since(9),
             tower_bypass_leak: since(7),
             chilled_water_reset_stuck: since(7),

@@ -6,7 +6,7 @@ use super::faults::Faults;
 use super::noise::{between, ramp, smooth};
 use super::zone::AIR_HEAT;
 
-const CYCLE_MS: i64 = 90 * 60_000;
+const CYCLE_MS: i64 = 120 * 60_000;
 /// Share of full capacity that the first stage gives.
 const FIRST_STAGE: f64 = 0.6;
 /// Days in which the leaking circuit of HP-1 loses its charge.
@@ -53,7 +53,7 @@ impl HeatPump {
             index,
             area,
             envelope: area * 0.33,
-            airflow: (area * 1.25 / 50.0).round() * 50.0,
+            airflow: (area * 1.05 / 50.0).round() * 50.0,
             capacity: area * 34.0,
             cooling_setpoint: 74.0,
             heating_setpoint: 70.0,

@@ -102,8 +102,13 @@ fn run_boilers(
     hours: f64,
     seed: u64,
 ) {
-    let lead = lead_machine(context.local.day);
     let short_cycling = faults.short_cycling_boiler.active(context.epoch_ms);
+    // Whoever narrowed the differential also took the boilers out of rotation, with the wrong one in the lead.
+    let lead = if short_cycling {
+        1
+    } else {
+        lead_machine(context.local.day)
+    };
     let called = if staged_load > SECOND_BOILER_LOAD {
         2.0
     } else {
