@@ -1,24 +1,29 @@
 //! The one HTTP client of the bridge: limits, deadlines, retries of reads, trust in certificates.
 
-use std::future::Future;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use http::{HeaderMap, Method};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use url::Url;
+
+use failure::{chain, connection_error};
 
 use super::error::StationError;
 
+mod body;
+mod failure;
+mod scope;
 mod trust;
 
+pub use body::{HttpBody, HttpResponse};
+pub use scope::CallScope;
 pub use trust::{Trust, fingerprint_of};
 
 /// Time to establish a connection (Station web specification §9).
@@ -69,98 +74,6 @@ pub enum TimeoutClass {
     Export,
 }
 
-/// How long a caller waits and how it gives up; handed down through every station call.
-///
-/// ```
-/// use std::time::Duration;
-/// use niagara_bridge::station::http::CallScope;
-/// let scope = CallScope::within(Duration::from_secs(9));
-/// assert!(scope.remaining().unwrap() <= Duration::from_secs(9));
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct CallScope {
-    deadline: Option<Instant>,
-    cancel: CancellationToken,
-}
-
-impl CallScope {
-    /// No deadline beyond each request's own time limit.
-    pub fn unlimited() -> Self {
-        Self::default()
-    }
-
-    /// Ends after `limit`.
-    pub fn within(limit: Duration) -> Self {
-        Self {
-            deadline: Instant::now().checked_add(limit),
-            cancel: CancellationToken::new(),
-        }
-    }
-
-    /// Ends at `deadline`.
-    pub fn until(deadline: Instant) -> Self {
-        Self {
-            deadline: Some(deadline),
-            cancel: CancellationToken::new(),
-        }
-    }
-
-    /// Ends also when `cancel` fires.
-    pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
-        self.cancel = cancel;
-        self
-    }
-
-    /// Same scope, ending no later than in `limit`.
-    pub fn at_most(&self, limit: Duration) -> Self {
-        let by = Instant::now().checked_add(limit);
-        Self {
-            deadline: match (self.deadline, by) {
-                (Some(own), Some(by)) => Some(own.min(by)),
-                (own, by) => own.or(by),
-            },
-            cancel: self.cancel.clone(),
-        }
-    }
-
-    /// The instant at which the caller stops waiting.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    /// Time left; none without a deadline.
-    pub fn remaining(&self) -> Option<Duration> {
-        self.deadline
-            .map(|deadline| deadline.saturating_duration_since(Instant::now()))
-    }
-
-    /// The token that ends the call early.
-    pub fn cancel_token(&self) -> &CancellationToken {
-        &self.cancel
-    }
-
-    /// Runs `work` unless deadline or cancellation comes first; `what` names the work in the error.
-    pub async fn run<T>(
-        &self,
-        what: &str,
-        work: impl Future<Output = Result<T, StationError>>,
-    ) -> Result<T, StationError> {
-        let begin = Instant::now();
-        let expiry = async {
-            match self.deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Err(StationError::Cancelled { what: what.to_owned() }),
-            result = work => result,
-            () = expiry => Err(StationError::Timeout { what: what.to_owned(), after: begin.elapsed() }),
-        }
-    }
-}
-
 /// One request, ready to be sent more than once if it is a read.
 #[derive(Debug, Clone)]
 pub struct HttpRequest {
@@ -172,114 +85,6 @@ pub struct HttpRequest {
     pub headers: HeaderMap,
     /// Body; empty for none.
     pub body: Bytes,
-}
-
-/// The head of an answer and the connection that still carries its body.
-#[derive(Debug)]
-pub struct HttpResponse {
-    /// Status code.
-    pub status: u16,
-    /// Headers.
-    pub headers: HeaderMap,
-    body: HttpBody,
-}
-
-impl HttpResponse {
-    /// The body as a stream.
-    pub fn into_body(self) -> HttpBody {
-        self.body
-    }
-
-    /// `Content-Type` without parameters, lower case; empty when absent.
-    pub fn content_type(&self) -> String {
-        content_type_of(&self.headers)
-    }
-}
-
-pub(crate) fn content_type_of(headers: &HeaderMap) -> String {
-    headers
-        .get(http::header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split(';').next())
-        .map(|value| value.trim().to_ascii_lowercase())
-        .unwrap_or_default()
-}
-
-/// A body being received. Dropping it closes the connection and frees its place among the requests in flight.
-#[derive(Debug)]
-pub struct HttpBody {
-    response: reqwest::Response,
-    ahead: Option<Bytes>,
-    target: String,
-    station: String,
-    received: u64,
-    limit: u64,
-    expires: Instant,
-    begin: Instant,
-    _place: OwnedSemaphorePermit,
-}
-
-impl HttpBody {
-    /// The next piece; none at the end. Fails when the connection breaks, the time is up or the size limit is reached.
-    pub async fn chunk(&mut self) -> Result<Option<Bytes>, StationError> {
-        if let Some(ahead) = self.ahead.take() {
-            return Ok(Some(ahead));
-        }
-        let received = tokio::time::timeout_at(self.expires, self.response.chunk()).await;
-        let chunk = match received {
-            Err(_) => {
-                return Err(StationError::Timeout {
-                    what: self.target.clone(),
-                    after: self.begin.elapsed(),
-                });
-            }
-            Ok(Err(error)) => return Err(connection_error(&self.station, &error)),
-            Ok(Ok(chunk)) => chunk,
-        };
-        let length = chunk.as_ref().map_or(0, Bytes::len) as u64;
-        self.received = self.received.saturating_add(length);
-        if self.received > self.limit {
-            return Err(StationError::TooLarge {
-                target: self.target.clone(),
-                limit: self.limit,
-            });
-        }
-        Ok(chunk)
-    }
-
-    /// Puts a piece back, so that the next [`chunk`](Self::chunk) gives it again.
-    pub fn put_back(&mut self, piece: Bytes) {
-        self.ahead = Some(match self.ahead.take() {
-            Some(rest) => {
-                let mut joined = BytesMut::from(piece.as_ref());
-                joined.extend_from_slice(&rest);
-                joined.freeze()
-            }
-            None => piece,
-        });
-    }
-
-    /// The rest of the body in one piece.
-    pub async fn bytes(mut self) -> Result<Bytes, StationError> {
-        let mut all = BytesMut::new();
-        while let Some(piece) = self.chunk().await? {
-            all.extend_from_slice(&piece);
-        }
-        Ok(all.freeze())
-    }
-
-    /// At most the first `limit` bytes of the body; the rest is not received.
-    pub async fn first_bytes(mut self, limit: usize) -> Result<Bytes, StationError> {
-        let mut all = BytesMut::new();
-        while all.len() < limit {
-            match self.chunk().await? {
-                Some(piece) => all.extend_from_slice(&piece),
-                None => break,
-            }
-        }
-        all.truncate(limit);
-        Ok(all.freeze())
-    }
 }
 
 /// Sends requests to one station for one identity.
@@ -341,7 +146,7 @@ impl HttpClient {
     ) -> Result<HttpResponse, StationError> {
         self.send_once(request, class, scope, sent)
             .await
-            .map_err(|failure| failure.error)
+            .map_err(|failure| *failure.error)
     }
 
     /// Sends a read, repeated with growing, jittered pauses after a broken connection or an answer 429, 502 or 503.
@@ -372,7 +177,7 @@ impl HttpClient {
                 pause.map(|pause| pause.max(failure.pause.unwrap_or_default()))
             })
             .await
-            .map_err(|failure| failure.error)
+            .map_err(|failure| *failure.error)
     }
 
     async fn send_once(
@@ -391,7 +196,7 @@ impl HttpClient {
             )
             .await
             .map_err(|error| Failure {
-                error,
+                error: Box::new(error),
                 repeatable: repeatable.into_inner(),
                 pause: None,
             })
@@ -461,7 +266,7 @@ impl HttpClient {
 
 /// Why one attempt failed, and whether a read may try again.
 struct Failure {
-    error: StationError,
+    error: Box<StationError>,
     repeatable: bool,
     pause: Option<Duration>,
 }
@@ -488,7 +293,7 @@ fn refuse_busy(response: HttpResponse, station: &str) -> Result<HttpResponse, Fa
         .and_then(|value| value.to_str().ok()?.trim().parse().ok())
         .map(Duration::from_secs);
     Err(Failure {
-        error,
+        error: Box::new(error),
         repeatable: pause.is_none_or(|pause| pause <= LONGEST_PAUSE),
         pause,
     })
@@ -501,55 +306,4 @@ pub(crate) fn station_of(url: &Url) -> String {
 
 fn describe(request: &HttpRequest) -> String {
     format!("{} {}", request.method, request.url.path())
-}
-
-fn connection_error(station: &str, error: &reqwest::Error) -> StationError {
-    let cause = chain(error);
-    if let Some(reason) = certificate_reason(error) {
-        return StationError::Certificate {
-            station: station.to_owned(),
-            cause: reason,
-        };
-    }
-    StationError::Unreachable {
-        station: station.to_owned(),
-        cause,
-    }
-}
-
-/// The innermost causes carry the news; the outermost repeats the address, which the caller names anyway.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut causes: Vec<String> = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        if !causes.iter().any(|known| known.contains(&text)) {
-            causes.push(text);
-        }
-        next = cause.source();
-    }
-    if causes.is_empty() {
-        return error.to_string();
-    }
-    causes.join(": ")
-}
-
-fn certificate_reason(error: &reqwest::Error) -> Option<String> {
-    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(cause) = next {
-        let inner = cause
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref)
-            .and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        if let Some(tls) = inner.or_else(|| cause.downcast_ref::<rustls::Error>()) {
-            return match tls {
-                rustls::Error::InvalidCertificate(_) | rustls::Error::General(_) => {
-                    Some(tls.to_string())
-                }
-                _ => None,
-            };
-        }
-        next = cause.source();
-    }
-    None
 }

@@ -1,6 +1,6 @@
 //! A station that is down, slow, busy, confused or too talkative.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mock_station::switches::Switches;
 use niagara_bridge::station::StationError;
@@ -73,14 +73,9 @@ async fn a_slow_station_is_given_up_at_the_deadline_and_the_next_call_works() {
         .mock
         .switches()
         .change(|s| s.faults.delay = Some(Duration::from_secs(60)));
-    let begin = Instant::now();
     let hasty = CallScope::within(Duration::from_millis(200));
     let error = bql.query(&all_components(), &hasty).await.unwrap_err();
     assert_eq!(error.kind(), "station-timeout", "{error}");
-    assert!(
-        begin.elapsed() < Duration::from_secs(30),
-        "the deadline must end the wait"
-    );
     bench.mock.switches().change(|s| s.faults.delay = None);
     assert!(bql.query(&all_components(), &scope()).await.is_ok());
 }
@@ -149,22 +144,4 @@ async fn an_answer_beyond_the_limit_keeps_whole_rows_and_says_that_it_is_cut() {
     assert_eq!(table.end, TableEnd::SizeLimit);
     assert!(table.rows.iter().all(|row| row.cells.len() == 60));
     assert_eq!(table.complete().unwrap_err().kind(), "too-large");
-}
-
-#[tokio::test]
-async fn at_most_four_requests_are_under_way() {
-    let (bench, bql) = ready().await;
-    bench
-        .mock
-        .switches()
-        .change(|s| s.faults.delay = Some(Duration::from_millis(80)));
-    let begin = Instant::now();
-    let query = all_components();
-    let scope = scope();
-    let calls = (0..12).map(|_| bql.query(&query, &scope));
-    for outcome in futures::future::join_all(calls).await {
-        outcome.unwrap();
-    }
-    // Twelve calls of 80 ms in groups of four take three times 80 ms at least.
-    assert!(begin.elapsed() >= Duration::from_millis(240));
 }

@@ -5,6 +5,8 @@ mod dialects;
 mod faults;
 mod login;
 mod session;
+mod transport;
+mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,10 +10,10 @@ use url::Url;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
+use super::expiry::{is_login_page, is_login_path, redirect_target};
+use super::request::{LoginScheme, Secret};
 use super::scram::{ClientFirst, ScramError};
-use super::session::{
-    Inner, LoginScheme, Secret, is_login_page, is_login_path, redirect_target, sensitive,
-};
+use super::session::{Inner, sensitive};
 use crate::station::error::{AuthCause, StationError};
 use crate::station::http::{CallScope, HttpRequest, TimeoutClass, station_of};
 

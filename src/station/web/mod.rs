@@ -1,22 +1,27 @@
 //! The station's web interface: login, session, and BQL as CSV through the ord servlet.
 //!
-//! - [`session`]: one identity's session; every interface of the station is asked through it.
-//! - `login`, `scram`, `cookies`: the three login schemes and what they leave behind.
-//! - [`bql`]: queries and their URL forms; [`csv`]: the exporter's dialects; [`cell`]: what its cells mean.
+//! - [`session`]: one identity's session; every interface of the station is asked through it. Around it: `request`
+//!   (what is asked), `login`, `scram` and `cookies` (how it begins), `expiry` (how it ends).
+//! - [`bql`]: queries and how a station wants to be asked; [`query`] and [`ord_url`]: their text and address.
+//! - `table`, [`csv`], [`cell`]: rows as they arrive, the exporter's dialects, what a cell means.
 
 pub mod bql;
 pub mod cell;
 mod cookies;
 pub mod csv;
+mod expiry;
 mod login;
+mod markup;
 pub mod ord_url;
 pub mod query;
+mod request;
 mod scram;
 pub mod session;
+mod table;
 
-pub use bql::{Bql, Row, Rows, Table, TableEnd};
+pub use bql::{Bql, Dialect};
 pub use cell::{Cell, CellFormat, DecimalSign, StatusText};
 pub use query::TableQuery;
-pub use session::{
-    LoginScheme, Purpose, Secret, WebOptions, WebRequest, WebResponse, WebSession, WebStream,
-};
+pub use request::{LoginScheme, Purpose, Secret, WebOptions, WebRequest, WebResponse, WebStream};
+pub use session::WebSession;
+pub use table::{Row, Rows, Table, TableEnd};

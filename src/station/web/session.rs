@@ -1,24 +1,23 @@
 //! One identity's session with a station, shared by every interface.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION};
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
-use zeroize::Zeroizing;
 
 use super::cookies::CookieJar;
+use super::expiry::{is_data, is_login_page, is_login_path, peek, redirect_target};
+use super::request::{
+    LoginScheme, Purpose, Secret, WebOptions, WebRequest, WebResponse, WebStream,
+};
 use crate::clock::SharedClock;
 use crate::station::error::{AuthCause, StationError};
-use crate::station::http::{
-    CallScope, HttpBody, HttpClient, HttpLimits, HttpRequest, HttpResponse, TimeoutClass, Trust,
-    station_of,
-};
+use crate::station::http::{CallScope, HttpClient, HttpRequest, HttpResponse, station_of};
 
 /// All steps of a login together.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,155 +27,6 @@ const LOGOUT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const CSRF_HEADER: &str = "x-niagara-csrftoken";
 /// Request line and headers share 8192 bytes (Station web specification §1); the rest is for headers.
 const LONGEST_TARGET: usize = 7_500;
-/// A login page shows its markers within its first part.
-const PEEK_BYTES: usize = 64 << 10;
-const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
-
-/// Authentication scheme of the station account; fixed by configuration, never tried in turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum LoginScheme {
-    /// SCRAM over the login form, for users on DigestScheme (Station web specification §2.3).
-    #[default]
-    FormScram,
-    /// SCRAM in request headers, for users on DigestScheme (Station web specification §2.4).
-    HeaderScram,
-    /// HTTP Basic, for users on HTTPBasicScheme (Station web specification §2.2).
-    Basic,
-}
-
-/// A password: never printed, wiped from memory when dropped.
-#[derive(Clone)]
-pub struct Secret(Zeroizing<String>);
-
-impl Secret {
-    /// Takes the text over.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(Zeroizing::new(text.into()))
-    }
-
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
-}
-
-/// How to reach and log in to a station.
-#[derive(Debug, Clone)]
-pub struct WebOptions {
-    /// Address of the web service, for example `https://station.example`.
-    pub url: Url,
-    /// Login scheme of the account.
-    pub scheme: LoginScheme,
-    /// User name.
-    pub user: String,
-    /// Password.
-    pub password: Secret,
-    /// Which certificate is trusted.
-    pub trust: Trust,
-    /// Limits towards the station.
-    pub limits: HttpLimits,
-    /// Pause after a failed login before the next attempt.
-    pub latch: Duration,
-}
-
-impl WebOptions {
-    /// Options with default limits, a 30 s latch and certificates as the operating system trusts them.
-    pub fn new(url: Url, user: impl Into<String>, password: Secret) -> Self {
-        Self {
-            url,
-            scheme: LoginScheme::default(),
-            user: user.into(),
-            password,
-            trust: Trust::default(),
-            limits: HttpLimits::default(),
-            latch: Duration::from_secs(30),
-        }
-    }
-}
-
-/// Whether a request may be repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Purpose {
-    /// Changes nothing on the station, whatever its HTTP method: repeated after a broken connection or a new login.
-    #[default]
-    Read,
-    /// Changes something: sent exactly once.
-    Write,
-}
-
-/// Everything about a request but its target and body.
-#[derive(Debug, Clone, Default)]
-pub struct WebRequest {
-    /// May it be repeated?
-    pub purpose: Purpose,
-    /// Which time limit it gets.
-    pub timeout: TimeoutClass,
-    /// `Accept` header; none sends `*/*`.
-    pub accept: Option<&'static str>,
-    /// `Content-Type` of the body.
-    pub content_type: Option<&'static str>,
-    /// Deadline and cancellation of the caller.
-    pub scope: CallScope,
-}
-
-impl WebRequest {
-    /// A read within a scope.
-    pub fn read(scope: &CallScope) -> Self {
-        Self {
-            scope: scope.clone(),
-            ..Self::default()
-        }
-    }
-
-    /// A write within a scope.
-    pub fn write(scope: &CallScope) -> Self {
-        Self {
-            purpose: Purpose::Write,
-            scope: scope.clone(),
-            ..Self::default()
-        }
-    }
-
-    /// Sets the time limit's class.
-    pub fn timeout(mut self, class: TimeoutClass) -> Self {
-        self.timeout = class;
-        self
-    }
-
-    /// Sets the media types: what is accepted and what the body is.
-    pub fn media(mut self, accept: &'static str, content_type: Option<&'static str>) -> Self {
-        self.accept = Some(accept);
-        self.content_type = content_type;
-        self
-    }
-}
-
-/// A complete answer. Any status arrives here except those that the session itself deals with.
-#[derive(Debug, Clone)]
-pub struct WebResponse {
-    /// Status code.
-    pub status: u16,
-    /// Media type without parameters, lower case.
-    pub content_type: String,
-    /// Body.
-    pub body: Bytes,
-}
-
-/// An answer whose body is still arriving.
-#[derive(Debug)]
-pub struct WebStream {
-    /// Status code.
-    pub status: u16,
-    /// Media type without parameters, lower case.
-    pub content_type: String,
-    /// Body; dropping it closes the connection.
-    pub body: HttpBody,
-}
 
 /// A logged-in session; cheap to clone, all clones share login, cookies and limits.
 #[derive(Debug, Clone)]
@@ -233,7 +83,7 @@ struct Outgoing<'a> {
 }
 
 enum Attempt {
-    Answered(WebStream),
+    Answered(Box<WebStream>),
     /// The station wants a login; the text says how it said so.
     Refused(String),
 }
@@ -388,7 +238,7 @@ impl WebSession {
         let scope = &outgoing.request.scope;
         let lease = self.lease(scope).await?;
         let detail = match self.attempt(outgoing, lease).await? {
-            Attempt::Answered(answer) => return Ok(answer),
+            Attempt::Answered(answer) => return Ok(*answer),
             Attempt::Refused(detail) => detail,
         };
         let root = interface_of(outgoing.target);
@@ -401,7 +251,7 @@ impl WebSession {
             return Err(self.inner.auth(AuthCause::SessionExpired, detail));
         }
         match self.attempt(outgoing, renewed).await? {
-            Attempt::Answered(answer) => Ok(answer),
+            Attempt::Answered(answer) => Ok(*answer),
             Attempt::Refused(detail) => Err(self.inner.interface_refuses(root, detail)),
         }
     }
@@ -460,7 +310,7 @@ impl WebSession {
                 ));
             }
         }
-        Ok(Attempt::Answered(stream))
+        Ok(Attempt::Answered(Box::new(stream)))
     }
 
     async fn send_write(
@@ -697,54 +547,6 @@ pub(super) fn sensitive(text: &str) -> Result<HeaderValue, StationError> {
     })?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-/// Where a redirect leads, seen from the request.
-pub(super) fn redirect_target(answer: &HttpResponse, asked: &Url) -> Option<Url> {
-    if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
-        return None;
-    }
-    let location = answer.headers.get(LOCATION)?.to_str().ok()?;
-    asked.join(location).ok()
-}
-
-pub(super) fn is_login_path(path: &str) -> bool {
-    path.starts_with("/login") || path.starts_with("/prelogin")
-}
-
-/// Media types that no login page has; CSV is not among them, because stations label it in many ways.
-fn is_data(content_type: &str) -> bool {
-    ["xml", "json", "image", "pdf", "octet-stream"]
-        .iter()
-        .any(|kind| content_type.contains(kind))
-}
-
-/// Markers of the station's login pages (Station web specification §1).
-pub(super) fn is_login_page(page: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(page);
-    text.contains("j_security_check") || text.contains("login/loginN4.js")
-}
-
-/// Reads the beginning of a body that claims to be HTML and puts it back.
-async fn peek(body: &mut HttpBody) -> Result<Bytes, StationError> {
-    let mut page = BytesMut::new();
-    while page.len() < PEEK_BYTES {
-        match body.chunk().await? {
-            Some(piece) => page.extend_from_slice(&piece),
-            None => break,
-        }
-        let first = page
-            .iter()
-            .find(|b| !b.is_ascii_whitespace() && !BOM.contains(b));
-        if first.is_some_and(|b| *b != b'<') {
-            break;
-        }
-    }
-    let page = page.freeze();
-    if !page.is_empty() {
-        body.put_back(page.clone());
-    }
-    Ok(page)
 }
 
 fn interface_of(target: &str) -> String {

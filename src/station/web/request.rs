@@ -1,0 +1,156 @@
+//! How a session is set up, and what is asked through it.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use url::Url;
+use zeroize::Zeroizing;
+
+use crate::station::http::{CallScope, HttpBody, HttpLimits, TimeoutClass, Trust};
+
+/// Authentication scheme of the station account; fixed by configuration, never tried in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum LoginScheme {
+    /// SCRAM over the login form, for users on DigestScheme (Station web specification §2.3).
+    #[default]
+    FormScram,
+    /// SCRAM in request headers, for users on DigestScheme (Station web specification §2.4).
+    HeaderScram,
+    /// HTTP Basic, for users on HTTPBasicScheme (Station web specification §2.2).
+    Basic,
+}
+
+/// A password: never printed, wiped from memory when dropped.
+#[derive(Clone)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes the text over.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Zeroizing::new(text.into()))
+    }
+
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// How to reach and log in to a station.
+#[derive(Debug, Clone)]
+pub struct WebOptions {
+    /// Address of the web service, for example `https://station.example`.
+    pub url: Url,
+    /// Login scheme of the account.
+    pub scheme: LoginScheme,
+    /// User name.
+    pub user: String,
+    /// Password.
+    pub password: Secret,
+    /// Which certificate is trusted.
+    pub trust: Trust,
+    /// Limits towards the station.
+    pub limits: HttpLimits,
+    /// Pause after a failed login before the next attempt.
+    pub latch: Duration,
+}
+
+impl WebOptions {
+    /// Options with default limits, a 30 s latch and certificates as the operating system trusts them.
+    pub fn new(url: Url, user: impl Into<String>, password: Secret) -> Self {
+        Self {
+            url,
+            scheme: LoginScheme::default(),
+            user: user.into(),
+            password,
+            trust: Trust::default(),
+            limits: HttpLimits::default(),
+            latch: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Whether a request may be repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// Changes nothing on the station, whatever its HTTP method: repeated after a broken connection or a new login.
+    #[default]
+    Read,
+    /// Changes something: sent exactly once.
+    Write,
+}
+
+/// Everything about a request but its target and body.
+#[derive(Debug, Clone, Default)]
+pub struct WebRequest {
+    /// May it be repeated?
+    pub purpose: Purpose,
+    /// Which time limit it gets.
+    pub timeout: TimeoutClass,
+    /// `Accept` header; none sends `*/*`.
+    pub accept: Option<&'static str>,
+    /// `Content-Type` of the body.
+    pub content_type: Option<&'static str>,
+    /// Deadline and cancellation of the caller.
+    pub scope: CallScope,
+}
+
+impl WebRequest {
+    /// A read within a scope.
+    pub fn read(scope: &CallScope) -> Self {
+        Self {
+            scope: scope.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// A write within a scope.
+    pub fn write(scope: &CallScope) -> Self {
+        Self {
+            purpose: Purpose::Write,
+            scope: scope.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the time limit's class.
+    pub fn timeout(mut self, class: TimeoutClass) -> Self {
+        self.timeout = class;
+        self
+    }
+
+    /// Sets the media types: what is accepted and what the body is.
+    pub fn media(mut self, accept: &'static str, content_type: Option<&'static str>) -> Self {
+        self.accept = Some(accept);
+        self.content_type = content_type;
+        self
+    }
+}
+
+/// A complete answer. Any status arrives here except those that the session itself deals with.
+#[derive(Debug, Clone)]
+pub struct WebResponse {
+    /// Status code.
+    pub status: u16,
+    /// Media type without parameters, lower case.
+    pub content_type: String,
+    /// Body.
+    pub body: Bytes,
+}
+
+/// An answer whose body is still arriving.
+#[derive(Debug)]
+pub struct WebStream {
+    /// Status code.
+    pub status: u16,
+    /// Media type without parameters, lower case.
+    pub content_type: String,
+    /// Body; dropping it closes the connection.
+    pub body: HttpBody,
+}
