@@ -179,12 +179,15 @@ impl ServerFacts for NoServer {
     }
 }
 
+/// Longer than any tool may take.
+const LONGEST_CALL: Duration = Duration::from_secs(3600);
+
 /// Everything a tool knows of the call it serves.
 #[derive(Clone)]
 pub struct CallContext {
     /// Who asks.
     pub principal: Principal,
-    /// The answer must be there by then; the registry sets it from the tool's own limit.
+    /// The answer must be there by then; the registry brings it forward to the tool's own limit.
     pub deadline: Instant,
     /// Fires when the client cancels, its connection ends or the server stops.
     pub cancel: CancellationToken,
@@ -199,7 +202,7 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// A context of the service identity outside a server, with nine seconds to answer.
+    /// A context of the service identity outside a server, with as much time as each tool allows.
     pub fn service() -> Self {
         Self::new(Principal::Service, Arc::new(NoServer::default()))
     }
@@ -208,7 +211,7 @@ impl CallContext {
     pub fn new(principal: Principal, server: Arc<dyn ServerFacts>) -> Self {
         Self {
             principal,
-            deadline: Instant::now() + super::registry::STATION_CALL_LIMIT,
+            deadline: Instant::now() + LONGEST_CALL,
             cancel: CancellationToken::new(),
             progress: Progress::default(),
             toolsets: ToolSets::all(),

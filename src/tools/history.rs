@@ -14,6 +14,7 @@ use crate::station::facade::{
     Aggregator, HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest, HistorySample, SampleValue,
     Summary,
 };
+use crate::station::ord::escape;
 
 /// Most records of one answer (`maxHistoryRecordsPerQuery`, Tool surface §6).
 pub const MAX_RECORDS: usize = 10_000;
@@ -321,7 +322,8 @@ fn record_json(sample: &HistorySample) -> Value {
             map.insert("toString".to_owned(), json!(flag.to_string()));
         }
         SampleValue::Enum { tag, ordinal } => {
-            map.insert("value".to_owned(), json!(tag));
+            // The tag as the station's range spells it, so that it can be compared and written back.
+            map.insert("value".to_owned(), json!(escape(tag)));
             map.insert("type".to_owned(), json!("enum"));
             map.insert("toString".to_owned(), json!(tag));
             if let Some(ordinal) = ordinal {

@@ -511,7 +511,7 @@ impl Registry {
             return Err(needs_user(name));
         }
         let arguments = entry.check(arguments)?;
-        context.deadline = Instant::now() + definition.limit;
+        context.deadline = context.deadline.min(Instant::now() + definition.limit);
         let outcome = if definition.annotations.read_only {
             run_reading(entry, &context, arguments).await
         } else {
@@ -563,7 +563,7 @@ async fn run_reading(entry: &Entry, context: &CallContext, arguments: Arguments)
     let call = AssertUnwindSafe(entry.tool.run(context, arguments)).catch_unwind();
     let name = &entry.definition.name;
     tokio::select! {
-        outcome = tokio::time::timeout(entry.definition.limit + DEADLINE_GRACE, call) => match outcome {
+        outcome = tokio::time::timeout(context.remaining() + DEADLINE_GRACE, call) => match outcome {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(fault(name)),
             Err(_) => Err(overdue(name, entry.definition.limit)),

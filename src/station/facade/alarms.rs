@@ -286,7 +286,7 @@ fn absolute(source: &str) -> String {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AckState {
+enum AckState {
     Acked,
     Unacked,
     AckPending,
@@ -294,7 +294,7 @@ pub(super) enum AckState {
 
 impl AckState {
     /// Display words differ from tags in case and blanks only; a word of another language is unknown, never guessed.
-    pub(super) fn read(word: &str) -> Option<Self> {
+    fn read(word: &str) -> Option<Self> {
         match letters(word).as_str() {
             "acked" | "acknowledged" => Some(Self::Acked),
             "unacked" | "unacknowledged" => Some(Self::Unacked),
@@ -303,7 +303,7 @@ impl AckState {
         }
     }
 
-    pub(super) fn tag(self) -> &'static str {
+    fn tag(self) -> &'static str {
         match self {
             Self::Acked => "acked",
             Self::Unacked => "unacked",
@@ -322,13 +322,20 @@ fn source_is_normal(word: &str) -> Option<bool> {
 
 /// The tag of a transition word; an unknown word stays as it is.
 fn transition_tag(word: &str) -> &str {
-    match letters(word).as_str() {
-        "normal" => "normal",
-        "offnormal" => "offnormal",
-        "fault" => "fault",
-        "alert" => "alert",
-        _ => word,
-    }
+    const TAGS: [&str; 8] = [
+        "toOffnormal",
+        "toFault",
+        "toNormal",
+        "toAlert",
+        "offnormal",
+        "fault",
+        "normal",
+        "alert",
+    ];
+    let found = letters(word);
+    TAGS.into_iter()
+        .find(|tag| tag.to_lowercase() == found)
+        .unwrap_or(word)
 }
 
 fn letters(word: &str) -> String {

@@ -7,7 +7,6 @@ use chrono::{DateTime, FixedOffset};
 use chrono_tz::Tz;
 
 use super::StationFacade;
-use super::alarms::AckState;
 use super::error::FacadeResult;
 use super::history::Reading;
 use super::interfaces::Interface;
@@ -20,11 +19,12 @@ use super::{HistoryRead, view::StationAbout};
 use crate::station::boxp::tree::MAX_COMPONENTS;
 use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
+use crate::station::obix::alarm::{AlarmQuery, ObixAlarm};
 use crate::station::obix::client::About;
 use crate::station::obix::folder::{ComponentClass, ComponentRef, WalkOptions};
 use crate::station::obix::history::HistoryReadOptions;
 use crate::station::obix::href::ObixPath;
-use crate::station::obix::object::{Attribute, Element, Object, Scalar};
+use crate::station::obix::object::{Attribute, Scalar};
 use crate::station::obix::record::{HistoryRecord, RecordKind};
 use crate::station::ord::{Ord, SlotPath, unescape};
 use crate::station::units::unit_by_name;
@@ -224,43 +224,17 @@ impl StationFacade {
         zone: Tz,
         limit: usize,
     ) -> FacadeResult<Vec<AlarmRecord>> {
-        let filter = Object::new(Element::Obj)
-            .with(Attribute::Is, "obix:AlarmFilter")
-            .with_child(
-                Object::new(Element::Int)
-                    .with(Attribute::Name, "limit")
-                    .with(Attribute::Val, limit.to_string()),
-            );
-        let answer = self
-            .over_obix(async {
-                let lobby = self.obix().lobby(scope).await?;
-                let subject =
-                    lobby
-                        .alarms
-                        .clone()
-                        .ok_or_else(|| StationError::InterfaceMissing {
-                            station: self.station(),
-                            needs: "alarms over oBIX",
-                            detail: "the oBIX lobby does not show an alarm subject to this user"
-                                .to_owned(),
-                        })?;
-                let operation = subject.child("~alarmQuery");
-                Ok(self
-                    .obix()
-                    .ask(scope, &operation, &subject, &filter, TimeoutClass::Query)
-                    .await?)
-            })
+        let query = AlarmQuery {
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            start: None,
+            end: None,
+        };
+        let alarms = self
+            .over_obix(async { Ok(self.obix().alarms(scope, query).await?) })
             .await?;
-        let data = answer
-            .root
-            .children
-            .iter()
-            .find(|child| child.element == Element::List);
-        Ok(data
+        Ok(alarms
             .into_iter()
-            .flat_map(|list| &list.children)
-            .filter(|child| child.element == Element::Obj)
-            .map(|record| obix_alarm(record, zone))
+            .map(|alarm| open_alarm(alarm, zone))
             .collect())
     }
 
@@ -392,98 +366,34 @@ fn obix_sample(record: HistoryRecord, zone: Tz) -> HistorySample {
     }
 }
 
-fn obix_alarm(record: &Object, zone: Tz) -> AlarmRecord {
-    let text = |name: &str| {
-        record
-            .child(name)
-            .filter(|child| !child.is_null())
-            .and_then(Object::val)
-            .filter(|text| !text.is_empty())
-            .map(str::to_owned)
+/// oBIX names no source ord, so none is claimed.
+fn open_alarm(alarm: ObixAlarm, zone: Tz) -> AlarmRecord {
+    let local = |time: Option<DateTime<FixedOffset>>| {
+        time.map(|time| time.with_timezone(&zone).fixed_offset())
     };
-    let time = |name: &str| -> Option<DateTime<FixedOffset>> {
-        match record.child(name)?.scalar(Some(zone)) {
-            Ok(Scalar::Instant(instant)) if instant.timestamp_millis() != 0 => {
-                Some(instant.with_timezone(&zone).fixed_offset())
-            }
-            _ => None,
-        }
-    };
-    let normal_time = time("normalTimestamp");
-    let ack_time = time("ackTimestamp");
-    let normal = match text("toState") {
-        Some(state) => state == "normal",
-        None => normal_time.is_some(),
-    };
-    let stated = text("ackState").and_then(|word| AckState::read(&word));
-    let acknowledged = stated == Some(AckState::Acked) || ack_time.is_some();
-    let state = stated.unwrap_or(if acknowledged {
-        AckState::Acked
-    } else {
-        AckState::Unacked
-    });
-    let uuid = text("niagara-uuid").or_else(|| {
-        let href = record.href()?.trim_end_matches('/');
-        href.rsplit('/')
-            .next()
-            .filter(|id| !id.is_empty())
-            .map(str::to_owned)
-    });
     AlarmRecord {
-        uuid,
-        timestamp: time("timestamp"),
+        uuid: alarm.id,
+        timestamp: local(alarm.timestamp),
         sources: Vec::new(),
-        source_name: text("sourceName"),
-        priority: text("priority").and_then(|number| number.parse().ok()),
-        alarm_class: text("alarmClass"),
-        ack_state: Some(state.tag().to_owned()),
-        transition: text("toState"),
+        source_name: alarm.source_name,
+        priority: alarm.priority.map(i64::from),
+        alarm_class: alarm.alarm_class,
+        ack_state: Some(
+            if alarm.is_acknowledged {
+                "acked"
+            } else {
+                "unacked"
+            }
+            .to_owned(),
+        ),
+        transition: alarm.to_state,
         is_open: Some(true),
-        is_acknowledged: Some(acknowledged),
-        is_normal: Some(normal),
-        alarm_value: text("offnormalValue").or_else(|| text("alarmValue")),
-        message: text("msgText"),
-        ack_time,
-        normal_time,
-        user: text("ackUser"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::station::obix::decode::decode;
-
-    #[test]
-    fn an_open_alarm_is_read_as_the_station_sends_it() {
-        let body = r#"<obj href="/obix/alarm/5f2e6d3c" is="obix:Alarm obix:AckAlarm obix:PointAlarm">
-            <bool name="alarmValue" val="true"/>
-            <abstime name="normalTimestamp" val="2024-10-05T13:27:07.031+11:00"/>
-            <abstime name="timestamp" val="2024-10-05T13:21:33.805+11:00"/>
-            <int name="priority" val="255"/><str name="alarmClass" val="defaultAlarmClass"/>
-            <str name="toState" val="normal"/><str name="offnormalValue" val="FAULT"/><str name="msgText" val=""/>
-            <str name="sourceName" val="Jace1:Pump1_Flt"/></obj>"#;
-        let alarm = obix_alarm(
-            &decode(body.as_bytes(), None).unwrap(),
-            chrono_tz::Australia::Sydney,
-        );
-        assert_eq!(alarm.uuid.as_deref(), Some("5f2e6d3c"));
-        assert_eq!(
-            alarm.timestamp.unwrap().to_rfc3339(),
-            "2024-10-05T12:21:33.805+10:00"
-        );
-        assert_eq!(
-            (alarm.is_open, alarm.is_acknowledged, alarm.is_normal),
-            (Some(true), Some(false), Some(true))
-        );
-        assert_eq!(
-            (alarm.ack_state.as_deref(), alarm.alarm_value.as_deref()),
-            (Some("unacked"), Some("FAULT"))
-        );
-        assert_eq!(
-            (alarm.source_name.as_deref(), alarm.message),
-            (Some("Jace1:Pump1_Flt"), None)
-        );
-        assert!(alarm.sources.is_empty());
+        is_acknowledged: Some(alarm.is_acknowledged),
+        is_normal: Some(!alarm.is_active),
+        alarm_value: alarm.value,
+        message: alarm.message,
+        ack_time: local(alarm.ack_timestamp),
+        normal_time: local(alarm.normal_timestamp),
+        user: None,
     }
 }

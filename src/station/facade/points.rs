@@ -182,7 +182,7 @@ pub(super) fn shown_facets(facets: &Facets) -> PointFacets {
     }
 }
 
-/// A value cell by the kind that the point's type names.
+/// A value cell by the kind that the point's type names, else by its own form.
 fn typed_cell(
     type_spec: &str,
     cell: Cell<'_>,
@@ -191,28 +191,35 @@ fn typed_cell(
 ) -> Option<PointValue> {
     let name = type_spec.rsplit(':').next().unwrap_or_default();
     let text = cell.some()?;
+    let number = || cell.status_text(format).number.map(PointValue::Number);
+    let flag = || match text {
+        "true" => Some(PointValue::Boolean(true)),
+        "false" => Some(PointValue::Boolean(false)),
+        shown if facets.true_text() == Some(shown) => Some(PointValue::Boolean(true)),
+        shown if facets.false_text() == Some(shown) => Some(PointValue::Boolean(false)),
+        _ => None,
+    };
+    let choice = || match cell.choice() {
+        Ok(Some(choice)) => PointValue::Enum {
+            tag: enum_tag(&choice, facets),
+            ordinal: Some(choice.ordinal),
+        },
+        _ => PointValue::Enum {
+            tag: text.to_owned(),
+            ordinal: facets.range().and_then(|range| range.ordinal(text)),
+        },
+    };
     if name.contains("Numeric") {
-        cell.status_text(format).number.map(PointValue::Number)
+        number()
     } else if name.contains("Boolean") {
-        match text {
-            "true" => Some(PointValue::Boolean(true)),
-            "false" => Some(PointValue::Boolean(false)),
-            shown if facets.true_text() == Some(shown) => Some(PointValue::Boolean(true)),
-            shown if facets.false_text() == Some(shown) => Some(PointValue::Boolean(false)),
-            _ => None,
-        }
+        flag()
     } else if name.contains("Enum") {
-        Some(match cell.choice() {
-            Ok(Some(choice)) => PointValue::Enum {
-                tag: enum_tag(&choice, facets),
-                ordinal: Some(choice.ordinal),
-            },
-            _ => PointValue::Enum {
-                tag: text.to_owned(),
-                ordinal: facets.range().and_then(|range| range.ordinal(text)),
-            },
-        })
+        Some(choice())
+    } else if name.contains("String") {
+        Some(PointValue::Text(text.to_owned()))
     } else {
-        None
+        flag()
+            .or_else(number)
+            .or_else(|| text.contains('@').then(choice))
     }
 }

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, FixedOffset};
 
-use crate::station::ord::unescape;
 use crate::station::status::StatusBits;
 use crate::station::value::{DynamicEnum, parse_double};
 
@@ -11,7 +10,7 @@ use crate::station::value::{DynamicEnum, parse_double};
 pub enum SampleValue {
     Number(f64),
     Boolean(bool),
-    /// An enum tag; the ordinal when the station sent it.
+    /// An enum tag, unescaped; the ordinal when the station sent it.
     Enum {
         tag: String,
         ordinal: Option<i32>,
@@ -108,7 +107,7 @@ pub fn parse_value(kind: SampleKind, cell: &str) -> SampleValue {
             Ok(choice) => SampleValue::Enum {
                 tag: choice
                     .tag()
-                    .map_or_else(|| choice.ordinal.to_string(), unescape),
+                    .map_or_else(|| choice.ordinal.to_string(), str::to_owned),
                 ordinal: Some(choice.ordinal),
             },
             Err(_) => SampleValue::Enum {

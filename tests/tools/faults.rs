@@ -1,0 +1,241 @@
+//! A station that is down, slow or talks nonsense gives a clear error in time, and the next call works again.
+
+use std::time::Duration;
+
+use mock_station::model::accounts::{Account, BRIDGE};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, failure_of};
+
+fn calls() -> Vec<(&'static str, Value)> {
+    let point = "station:|slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp";
+    vec![
+        ("listChildren", json!({"ord": "station:|slot:/"})),
+        ("readPoint", json!({"ord": point})),
+        (
+            "bqlQuery",
+            json!({"query": "station:|slot:/Drivers|bql:select name from baja:Component"}),
+        ),
+        ("getOverview", json!({})),
+        ("inspectComponent", json!({"ord": point})),
+        (
+            "findComponentsByType",
+            json!({"typeName": "control:NumericPoint"}),
+        ),
+        ("getSlots", json!({"ord": point})),
+        ("readHistory", json!({"ord": point, "from": "2026-10-24"})),
+        ("getActiveAlarms", json!({})),
+        ("getAlarmHistory", json!({"from": "2026-10-24"})),
+        ("probeOrd", json!({"ord": point})),
+    ]
+}
+
+async fn works(bench: &Bench) {
+    for (tool, arguments) in calls() {
+        bench.answer(tool, arguments).await;
+    }
+}
+
+#[tokio::test]
+async fn a_station_that_is_down_is_named_and_welcome_back() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.cut = true);
+    for (tool, arguments) in calls() {
+        let (code, message, data) = bench.failure(tool, arguments).await;
+        assert_eq!(
+            (code, &data["kind"]),
+            (-32603, &json!("station-unreachable")),
+            "{tool}: {message}"
+        );
+        assert_eq!(data["station"], json!(bench.mock.url()));
+    }
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.cut = false);
+    works(&bench).await;
+}
+
+#[tokio::test]
+async fn a_slow_station_is_given_up_at_the_deadline() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.delay = Some(Duration::from_secs(600)));
+    for (tool, arguments) in calls() {
+        let result = bench
+            .call_within(Duration::from_millis(60), tool, arguments)
+            .await;
+        let (code, message, data) = failure_of(&result);
+        assert_eq!(
+            (code, &data["kind"]),
+            (-32603, &json!("station-timeout")),
+            "{tool}: {message}"
+        );
+    }
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.delay = None);
+    works(&bench).await;
+}
+
+#[tokio::test]
+async fn html_in_place_of_data_is_told_as_such() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.html_for_data = true);
+    for (tool, arguments) in calls() {
+        let (code, message, data) = bench.failure(tool, arguments).await;
+        assert_eq!(code, -32603, "{tool}: {message}");
+        assert_eq!(data["kind"], json!("station-protocol"), "{tool}: {message}");
+    }
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.html_for_data = false);
+    works(&bench).await;
+}
+
+#[tokio::test]
+async fn a_busy_station_is_told_as_busy() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.status = Some(503));
+    for (tool, arguments) in calls() {
+        let (code, message, data) = bench.failure(tool, arguments).await;
+        assert_eq!(
+            (code, &data["kind"]),
+            (-32603, &json!("station-busy")),
+            "{tool}: {message}"
+        );
+    }
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.status = None);
+    works(&bench).await;
+}
+
+#[tokio::test]
+async fn a_session_that_the_station_ended_is_renewed_unseen() {
+    let bench = Bench::new().await;
+    for (tool, arguments) in calls() {
+        bench.mock.end_sessions();
+        bench.answer(tool, arguments).await;
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_tried_once_within_the_latch() {
+    let wrong = Account {
+        user: BRIDGE.user,
+        password: "wrong",
+    };
+    let bench = Bench::start(|_| {}, |_| {}, wrong).await;
+    for (tool, arguments) in calls() {
+        let (code, message, data) = bench.failure(tool, arguments).await;
+        assert_eq!(
+            (code, &data["kind"]),
+            (-32603, &json!("station-auth")),
+            "{tool}: {message}"
+        );
+    }
+    let health = bench.answer("getServiceHealth", json!({})).await;
+    assert_eq!(health["station"]["reachable"], json!(false));
+    assert_eq!(bench.mock.logins().len(), 1);
+    bench.clock.advance(Duration::from_secs(31));
+    let (tool, arguments) = calls().remove(0);
+    bench.failure(tool, arguments).await;
+    assert_eq!(bench.mock.logins().len(), 2);
+}
+
+#[tokio::test]
+async fn health_reports_services_interfaces_and_files() {
+    let bench = Bench::new().await;
+    let health = bench.answer("getServiceHealth", json!({})).await;
+    assert_eq!(
+        (&health["alarmService"], &health["historyService"]),
+        (&json!("ok"), &json!("ok"))
+    );
+    let station = &health["station"];
+    assert_eq!(station["reachable"], json!(true));
+    assert_eq!(station["url"], json!(bench.mock.url()));
+    assert_eq!(station["name"], json!(bench.model().name()));
+    assert_eq!(station["timeZone"], json!(bench.model().zone().name()));
+    assert_eq!(
+        (
+            &station["interfaces"]["bql"]["usable"],
+            &station["interfaces"]["box"]["usable"]
+        ),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(
+        (
+            &health["knowledgeFile"]["exists"],
+            &health["sampleResource"]
+        ),
+        (&json!(false), &json!("ok"))
+    );
+
+    bench.mock.switches().change(|switches| {
+        switches.boxs.present = false;
+        switches.export.alarm_base = false;
+    });
+    let health = bench.answer("getServiceHealth", json!({})).await;
+    assert_eq!(
+        (&health["alarmService"], &health["historyService"]),
+        (&json!("unavailable"), &json!("ok"))
+    );
+    assert_eq!(
+        health["station"]["interfaces"]["box"]["usable"],
+        json!(false)
+    );
+
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.cut = true);
+    let health = bench.answer("getServiceHealth", json!({})).await;
+    assert!(
+        health["alarmService"]
+            .as_str()
+            .unwrap()
+            .starts_with("error: ")
+    );
+}
+
+#[tokio::test]
+async fn a_broken_knowledge_file_is_reported_by_the_diagnostics() {
+    let bench = Bench::new().await;
+    std::fs::write(bench.knowledge.path(), "equipment: 3\n").unwrap();
+    bench.knowledge.reload();
+    let info = bench.answer("getServerInfo", json!({})).await;
+    assert_eq!(
+        (
+            &info["knowledgeFile"]["exists"],
+            &info["knowledgeFile"]["equipmentCount"]
+        ),
+        (&json!(true), &json!(0))
+    );
+    assert!(
+        info["knowledgeFile"]["error"]
+            .as_str()
+            .unwrap()
+            .contains("equipment")
+    );
+    let health = bench.answer("getServiceHealth", json!({})).await;
+    assert_eq!(health["knowledgeFile"]["readable"], json!(false));
+}

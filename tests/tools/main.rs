@@ -1,0 +1,9 @@
+//! The station tools over the whole chain against the stand-in station: every value equals what its model holds.
+
+mod alarms;
+mod bql;
+mod browse;
+mod faults;
+mod history;
+mod points;
+mod support;

@@ -1,0 +1,135 @@
+//! readPoint tells what the model holds, over BOX as well as over BQL.
+
+use mock_station::model::status::STATUS_NAMES;
+use mock_station::model::{Handle, Station, Value as ModelValue};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, ord_of};
+
+fn points(station: &Station) -> Vec<Handle> {
+    station
+        .descendants(station.root())
+        .filter(|component| component.ty().is("control:ControlPoint"))
+        .map(|component| component.handle())
+        .collect()
+}
+
+/// Checks an answer against the model; texts of the station's display language are left to the station.
+fn check(station: &Station, point: Handle, answer: &Value) {
+    let component = station.component(point).unwrap();
+    let (value, status) = station.out(point).unwrap();
+    let ord = ord_of(station, point);
+    assert_eq!(
+        answer["displayName"],
+        json!(station.display_name(point)),
+        "{ord}"
+    );
+    assert_eq!(answer["type"], json!(component.ty().spec()), "{ord}");
+    match &value {
+        ModelValue::Boolean(flag) => assert_eq!(answer["valueBool"], json!(flag), "{ord}"),
+        ModelValue::DynamicEnum(choice) => {
+            assert_eq!(answer["valueOrdinal"], json!(choice.ordinal), "{ord}")
+        }
+        ModelValue::String(text) => assert_eq!(answer["value"], json!(&**text), "{ord}"),
+        other => {
+            let number = other.as_f64().unwrap();
+            if number.is_finite() {
+                assert_eq!(answer["valueNumber"].as_f64(), Some(number), "{ord}");
+            } else {
+                assert_eq!(answer["valueNumber"], Value::Null, "{ord}");
+                assert!(answer["nonFinite"].is_string(), "{ord}");
+            }
+        }
+    }
+    let names: Vec<&str> = STATUS_NAMES
+        .iter()
+        .filter(|(bit, _)| status.bits & bit != 0)
+        .map(|(_, name)| *name)
+        .collect();
+    let words = if names.is_empty() {
+        "ok".to_owned()
+    } else {
+        names.join(",")
+    };
+    assert_eq!(answer["status"], json!(format!("{{{words}}}")), "{ord}");
+    assert_eq!(
+        answer["statusBits"],
+        json!(format!("{:x}", status.bits)),
+        "{ord}"
+    );
+    let level = status
+        .active_level()
+        .filter(|level| *level != 0)
+        .map(|level| match level {
+            17 => "def".to_owned(),
+            level => level.to_string(),
+        });
+    assert_eq!(
+        answer.get("priority").and_then(Value::as_str),
+        level.as_deref(),
+        "{ord}"
+    );
+    let facets = station.facets(point);
+    let units = facets
+        .unit()
+        .filter(|unit| !unit.is_null())
+        .map(|unit| json!(unit.symbol));
+    assert_eq!(answer["facets"].get("units").cloned(), units, "{ord}");
+    for key in ["trueText", "falseText"] {
+        assert_eq!(
+            answer["facets"].get(key).and_then(Value::as_str),
+            facets.text(key),
+            "{ord}"
+        );
+    }
+    assert!(
+        answer["out"].as_str().is_some_and(|out| !out.is_empty()),
+        "{ord}"
+    );
+}
+
+#[tokio::test]
+async fn every_point_reads_as_the_model_has_it() {
+    let bench = Bench::new().await;
+    let all = points(&bench.model());
+    assert!(all.len() > 15);
+    for point in all {
+        let ord = ord_of(&bench.model(), point);
+        let answer = bench.answer("readPoint", json!({"ord": ord})).await;
+        check(&bench.model(), point, &answer);
+    }
+}
+
+#[tokio::test]
+async fn a_station_without_box_gives_the_same_values_by_queries() {
+    let bench = Bench::with_switches(|switches| switches.boxs.present = false).await;
+    let all = points(&bench.model());
+    for point in all {
+        let ord = ord_of(&bench.model(), point);
+        let answer = bench.answer("readPoint", json!({"ord": ord})).await;
+        check(&bench.model(), point, &answer);
+    }
+    let box_requests = bench
+        .mock
+        .requests()
+        .iter()
+        .filter(|request| request.path().starts_with("/box"))
+        .count();
+    assert_eq!(box_requests, 1, "a missing interface is remembered");
+}
+
+#[tokio::test]
+async fn what_is_no_control_point_is_refused_by_name() {
+    let bench = Bench::new().await;
+    for (ord, type_spec) in [
+        ("station:|slot:/Drivers", "driver:DriverContainer"),
+        ("station:|slot:/Services/AlarmService", "alarm:AlarmService"),
+    ] {
+        let (code, message, data) = bench.failure("readPoint", json!({"ord": ord})).await;
+        assert_eq!((code, &data["ord"]), (-32602, &json!(ord)));
+        assert!(
+            message.contains("is no control point"),
+            "{message} ({type_spec})"
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! A bridge to a stand-in station with a stopped clock.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use mock_station::model::accounts::{Account, BRIDGE};
+use mock_station::model::{Handle, SharedStation, Station, sample};
+use mock_station::server::MockStation;
+use mock_station::switches::Switches;
+use niagara_bridge::clock::TestClock;
+use niagara_bridge::knowledge::KnowledgeStore;
+use niagara_bridge::station::boxp::TypeCache;
+use niagara_bridge::station::facade::StationFacade;
+use niagara_bridge::station::http::HttpLimits;
+use niagara_bridge::station::web::{Secret, WebOptions, WebSession};
+use niagara_bridge::tools::station_access::ServiceStation;
+use niagara_bridge::tools::{CallContext, Registry, reading_tools};
+use serde_json::{Value, json};
+
+/// A little after the clocks of the sample station (Europe/Paris) went back, so that its histories cross the change.
+pub const NOW: &str = "2026-10-25T12:07:30Z";
+
+pub struct Bench {
+    pub mock: MockStation,
+    pub clock: Arc<TestClock>,
+    pub registry: Registry,
+    pub knowledge: Arc<KnowledgeStore>,
+    _folder: tempfile::TempDir,
+}
+
+impl Bench {
+    /// The sample station as it stands, asked by the service account.
+    pub async fn new() -> Self {
+        Self::start(|_| {}, |_| {}, BRIDGE).await
+    }
+
+    /// With other switches.
+    pub async fn with_switches(edit: impl FnOnce(&mut Switches)) -> Self {
+        Self::start(edit, |_| {}, BRIDGE).await
+    }
+
+    /// With another model.
+    pub async fn with_station(edit: impl FnOnce(&mut Station)) -> Self {
+        Self::start(|_| {}, edit, BRIDGE).await
+    }
+
+    pub async fn start(
+        switch: impl FnOnce(&mut Switches),
+        edit: impl FnOnce(&mut Station),
+        account: Account,
+    ) -> Self {
+        let now: DateTime<Utc> = NOW.parse().expect("a time");
+        let mut model = sample::station(now).expect("the sample station");
+        edit(&mut model);
+        let clock = Arc::new(mock_station::clock::TestClock::at(now));
+        let mut switches = Switches::default();
+        switch(&mut switches);
+        let mock = MockStation::builder()
+            .station(SharedStation::new(model, clock))
+            .switches(switches)
+            .start()
+            .await
+            .expect("the stand-in station");
+        let url = mock.url().parse().expect("an address");
+        let mut options = WebOptions::new(url, account.user, Secret::new(account.password));
+        options.limits = HttpLimits {
+            requests_per_second: 0,
+            read_retries: 0,
+            ..HttpLimits::default()
+        };
+        let clock = Arc::new(TestClock::at(now));
+        let session = WebSession::new(options, clock.clone()).expect("a session");
+        let facade = Arc::new(StationFacade::new(session, TypeCache::new(), None));
+        let folder = tempfile::tempdir().expect("a folder");
+        let knowledge = Arc::new(KnowledgeStore::open(folder.path().join("knowledge.yaml")));
+        let stations = Arc::new(ServiceStation(facade));
+        let registry = Registry::builder()
+            .tools(reading_tools(stations, knowledge.clone(), 10_000))
+            .build()
+            .expect("the registry");
+        Self {
+            mock,
+            clock,
+            registry,
+            knowledge,
+            _folder: folder,
+        }
+    }
+
+    /// The whole result of a call.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Value {
+        self.call_in(tool, arguments, CallContext::service()).await
+    }
+
+    /// The whole result of a call that may take `limit`.
+    pub async fn call_within(&self, limit: Duration, tool: &str, arguments: Value) -> Value {
+        let mut context = CallContext::service();
+        context.deadline = Instant::now() + limit;
+        self.call_in(tool, arguments, context).await
+    }
+
+    async fn call_in(&self, tool: &str, arguments: Value, context: CallContext) -> Value {
+        self.registry
+            .call(tool, arguments, context)
+            .await
+            .unwrap_or_else(|error| panic!("{tool} was refused: {error}"))
+    }
+
+    /// The structured content of a call that must work; it is checked against the tool's own schema.
+    pub async fn answer(&self, tool: &str, arguments: Value) -> Value {
+        let result = self.call(tool, arguments.clone()).await;
+        assert_eq!(
+            result["isError"],
+            json!(false),
+            "{tool} {arguments}: {result}"
+        );
+        let structured = result["structuredContent"].clone();
+        let definition = self.registry.definition(tool).expect("a tool");
+        if let Some(schema) = &definition.output_schema {
+            let text: Value =
+                serde_json::from_str(result["content"][0]["text"].as_str().expect("text"))
+                    .expect("JSON");
+            assert_eq!(
+                text, structured,
+                "text and structured content of {tool} differ"
+            );
+            let validator = jsonschema::validator_for(schema).expect("a schema");
+            let problems: Vec<String> = validator
+                .iter_errors(&structured)
+                .map(|error| error.to_string())
+                .collect();
+            assert!(problems.is_empty(), "{tool}: {problems:?} in {structured}");
+        }
+        structured
+    }
+
+    /// The result of a call that must fail: code, message, data.
+    pub async fn failure(&self, tool: &str, arguments: Value) -> (i64, String, Value) {
+        failure_of(&self.call(tool, arguments).await)
+    }
+
+    pub fn model(&self) -> std::sync::RwLockReadGuard<'_, Station> {
+        self.mock.station().read()
+    }
+}
+
+pub fn failure_of(result: &Value) -> (i64, String, Value) {
+    assert_eq!(result["isError"], json!(true), "{result}");
+    (
+        result["errorCode"].as_i64().expect("a code"),
+        result["content"][0]["text"]
+            .as_str()
+            .expect("a message")
+            .to_owned(),
+        result["errorData"].clone(),
+    )
+}
+
+/// Absolute ord of a component.
+pub fn ord_of(station: &Station, handle: Handle) -> String {
+    format!("station:|{}", station.slot_path(handle))
+}
