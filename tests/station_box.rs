@@ -2,12 +2,16 @@
 
 mod mock;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mock::{Frozen, scope, start};
-use mock_station::model::Station;
+use mock_station::clock::TestClock;
 use mock_station::model::accounts::{self, Account};
 use mock_station::model::component::{Handle, SlotContent};
+use mock_station::model::{SharedStation, Station};
+use mock_station::server::MockStation;
+use mock_station::site::{Harborview, SiteOptions};
 use mock_station::switches::BoxErrorStyle;
 use niagara_bridge::station::boxp::session::LoadPolling;
 use niagara_bridge::station::boxp::types::AncestrySource;
@@ -496,4 +500,49 @@ async fn the_user_properties_name_the_user() {
         .expect("properties");
     assert_eq!(properties.user_name.as_deref(), Some("viewer"));
     assert!(properties.time_format.is_some() && properties.language.is_some());
+}
+
+#[tokio::test]
+async fn the_demo_site_is_listed_in_a_few_requests() {
+    let now = "2026-03-10T10:00:00Z".parse().expect("a time");
+    let clock = Arc::new(TestClock::at(now));
+    let site = Harborview::build(SiteOptions::for_tests(now)).expect("the site");
+    let shared = SharedStation::new(site.station, clock.clone());
+    let station = MockStation::builder()
+        .station(shared)
+        .start()
+        .await
+        .expect("the station starts");
+    let mock = Frozen { station, clock };
+    let client = mock.boxp(accounts::ADMIN);
+    client
+        .resolve(&scope(), &ord("slot:/"))
+        .await
+        .expect("logged in");
+    mock.station.clear_logs();
+    let tree = client
+        .components(&scope(), &ord("slot:/"), 20, 5000)
+        .await
+        .expect("listed");
+    let requests = mock.station.requests().len();
+    let held = model_components(&mock.station.station().read());
+    let listed: Vec<_> = tree
+        .entries
+        .iter()
+        .map(|entry| {
+            let handle = entry.node.handle.clone().unwrap_or_default();
+            (
+                entry.slot_path.clone(),
+                entry.node.type_name().to_owned(),
+                handle,
+            )
+        })
+        .collect();
+    assert_eq!(listed, held);
+    assert!(
+        requests < held.len() / 100,
+        "{requests} requests for {} components",
+        held.len()
+    );
+    client.close().await;
 }
