@@ -245,6 +245,16 @@ fn aggregates_run_over_all_rows() {
 }
 
 #[test]
+fn the_longest_and_deepest_accepted_condition_runs_on_a_small_stack() {
+    let chain = vec!["name = 'x'"; 5_000].join(" or ");
+    let sum = vec!["1"; 60].join(" + ");
+    let nested = format!("{}name = 'Fan'{}", "(".repeat(28), ")".repeat(28));
+    let tower = (0..4).fold("0".to_owned(), |inner, _| format!("({inner}) + {sum}"));
+    let condition = format!("where {nested} and ({tower}) = 240 or {chain}");
+    assert_eq!(names(&condition), ["Fan"]);
+}
+
+#[test]
 fn headers_come_from_the_alias_or_the_last_step() {
     let fixture = Fixture::new();
     let station = fixture.context.station.read();

@@ -46,6 +46,7 @@ fn precedence_follows_the_table() {
     same("not a and b", "(not a) and b");
     same("!a = b", "(not a) = b");
     same("-a + b", "(-(a)) + b");
+    same("a or b or c or d", "(a or b) or (c or d)");
     same(
         "name like 'x' and t in bqltime.today",
         "(name like 'x') and (t in bqltime.today)",
@@ -131,8 +132,10 @@ fn deep_nesting_is_refused_and_does_not_exhaust_the_stack() {
 
 fn word() -> impl Strategy<Value = String> {
     "[a-z][a-zA-Z0-9_]{0,6}(\\$20[a-z]{1,3})?".prop_filter("keywords and literals", |word| {
-        !RESERVED.contains(&word.as_str())
-            && !["not", "stop", "true", "false", "null"].contains(&word.as_str())
+        !RESERVED
+            .iter()
+            .chain(&["not", "stop", "true", "false", "null"])
+            .any(|known| known.eq_ignore_ascii_case(word))
             && !Aggregate::ALL
                 .iter()
                 .any(|function| function.name().eq_ignore_ascii_case(word))
@@ -240,7 +243,7 @@ fn select() -> impl Strategy<Value = Select> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_written_query_parses_to_itself(select in select()) {
