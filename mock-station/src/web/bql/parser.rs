@@ -131,7 +131,9 @@ fn is_low(select: &Select) -> bool {
         match expression {
             Expression::Literal(_) => {}
             Expression::Path(steps) => {
-                let arguments = steps.iter().flat_map(|step| step.arguments.iter().flatten());
+                let arguments = steps
+                    .iter()
+                    .flat_map(|step| step.arguments.iter().flatten());
                 pending.extend(arguments.map(|argument| (argument, below)));
             }
             Expression::Not(inner) | Expression::Negative(inner) => pending.push((inner, below)),
