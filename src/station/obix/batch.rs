@@ -17,7 +17,7 @@ pub type Answers<T> = Vec<Result<T, StationError>>;
 impl ObixClient {
     /// Reads many objects; a member that fails does not fail the others.
     ///
-    /// A station without batch operation is asked for one object after the other.
+    /// A station without batch operation, or one that refuses it, is asked for one object after the other.
     ///
     /// # Errors
     /// [`StationError::Protocol`] when the answers cannot be matched to the requests.
@@ -26,28 +26,59 @@ impl ObixClient {
         scope: &CallScope,
         paths: &[ObixPath],
     ) -> Result<Answers<Object>, StationError> {
-        let lobby = self.lobby(scope).await?;
         let mut answers = Vec::with_capacity(paths.len());
-        let Some(batch) = &lobby.batch else {
-            for path in paths {
-                answers.push(per_member(
-                    self.get(scope, path).await.map(|document| document.root),
-                )?);
-            }
-            return Ok(answers);
-        };
         for chunk in paths.chunks(CHUNK) {
-            let argument = batch_read(chunk);
-            let document = self
-                .ask(scope, batch, batch, &argument, TimeoutClass::Standard)
-                .await?;
-            let members = match_members(batch, chunk, document.root)?;
-            for (path, member) in chunk.iter().zip(members) {
-                answers.push(match member.element {
-                    Element::Err => Err(self.asked(path, |asked| asked.error_object(&member))),
-                    _ => Ok(member),
-                });
+            match self.batch(scope).await? {
+                Some(batch) => match self.read_batch(scope, &batch, chunk).await {
+                    Ok(members) => answers.extend(members),
+                    Err(error) if is_refusal(&error) => {
+                        self.remember_refused_batch(&error);
+                        answers.extend(self.read_singly(scope, chunk).await?);
+                    }
+                    Err(error) => return Err(error),
+                },
+                None => answers.extend(self.read_singly(scope, chunk).await?),
             }
+        }
+        Ok(answers)
+    }
+
+    async fn read_batch(
+        &self,
+        scope: &CallScope,
+        batch: &ObixPath,
+        paths: &[ObixPath],
+    ) -> Result<Answers<Object>, StationError> {
+        let document = self
+            .ask(
+                scope,
+                batch,
+                batch,
+                &batch_read(paths),
+                TimeoutClass::Standard,
+            )
+            .await?;
+        let members = match_members(batch, paths, document.root)?;
+        let answers = paths
+            .iter()
+            .zip(members)
+            .map(|(path, member)| match member.element {
+                Element::Err => Err(self.asked(path, |asked| asked.error_object(&member))),
+                _ => Ok(member),
+            });
+        Ok(answers.collect())
+    }
+
+    async fn read_singly(
+        &self,
+        scope: &CallScope,
+        paths: &[ObixPath],
+    ) -> Result<Answers<Object>, StationError> {
+        let mut answers = Vec::with_capacity(paths.len());
+        for path in paths {
+            answers.push(per_member(
+                self.get(scope, path).await.map(|document| document.root),
+            )?);
         }
         Ok(answers)
     }
@@ -65,6 +96,18 @@ impl ObixClient {
             .map(|(point, answer)| self.reading(point.clone(), &answer?, None))
             .collect())
     }
+}
+
+/// The station does not want batches; an answer that cannot be matched is no such refusal.
+fn is_refusal(error: &StationError) -> bool {
+    matches!(
+        error,
+        StationError::NotFound { .. }
+            | StationError::InterfaceMissing { .. }
+            | StationError::PermissionDenied { .. }
+            | StationError::BadQuery { .. }
+            | StationError::Server { .. }
+    )
 }
 
 /// Failures of one object stay with it; failures of the connection end the whole.

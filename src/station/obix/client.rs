@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, FixedOffset, Utc};
 use chrono_tz::Tz;
-use std::sync::Arc;
-use tokio::sync::{OnceCell, Semaphore};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::Semaphore;
 
 use super::diagnose::Asked;
 use super::display::FlagTranslations;
@@ -26,8 +27,38 @@ pub struct ObixClient {
     web: WebSession,
     pub(super) translations: FlagTranslations,
     places: Semaphore,
-    lobby: OnceCell<Arc<Lobby>>,
-    about: OnceCell<Arc<About>>,
+    lobby: Remembered<Lobby>,
+    about: Remembered<About>,
+    refuses_batch: AtomicBool,
+}
+
+/// A thing read once; two first readers at a time both read it.
+#[derive(Debug)]
+struct Remembered<T>(RwLock<Option<Arc<T>>>);
+
+impl<T> Default for Remembered<T> {
+    fn default() -> Self {
+        Self(RwLock::new(None))
+    }
+}
+
+impl<T> Remembered<T> {
+    fn get(&self) -> Option<Arc<T>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn set(&self, thing: T) -> Arc<T> {
+        let thing = Arc::new(thing);
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&thing));
+        thing
+    }
+
+    fn clear(&self) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 /// A fetched object with the path that its relative references start from.
@@ -82,8 +113,9 @@ impl ObixClient {
             web,
             translations: FlagTranslations::english(),
             places: Semaphore::new(DEFAULT_IN_FLIGHT),
-            lobby: OnceCell::new(),
-            about: OnceCell::new(),
+            lobby: Remembered::default(),
+            about: Remembered::default(),
+            refuses_batch: AtomicBool::new(false),
         }
     }
 
@@ -194,19 +226,40 @@ impl ObixClient {
 
     /// What the station offers, read once.
     pub async fn lobby(&self, scope: &CallScope) -> Result<Arc<Lobby>, StationError> {
-        let fetch = || async {
-            let document = self.get(scope, &ObixPath::lobby()).await?;
-            Ok(Arc::new(read_lobby(&document)))
-        };
-        self.lobby.get_or_try_init(fetch).await.cloned()
+        if let Some(lobby) = self.lobby.get() {
+            return Ok(lobby);
+        }
+        let document = self.get(scope, &ObixPath::lobby()).await?;
+        Ok(self.lobby.set(read_lobby(&document)))
     }
 
     /// Identity, version and zone of the station, read once; the times in it are those of that moment.
     pub async fn about(&self, scope: &CallScope) -> Result<Arc<About>, StationError> {
-        self.about
-            .get_or_try_init(|| async { self.read_about(scope).await.map(Arc::new) })
-            .await
-            .cloned()
+        if let Some(about) = self.about.get() {
+            return Ok(about);
+        }
+        let about = self.read_about(scope).await?;
+        Ok(self.about.set(about))
+    }
+
+    /// Forgets what was learnt of the station, for a new look after errors or a restart.
+    pub fn forget(&self) {
+        self.lobby.clear();
+        self.about.clear();
+        self.refuses_batch.store(false, Ordering::Relaxed);
+    }
+
+    /// Where batches go; none when the lobby has no such operation or the station refused one.
+    pub(super) async fn batch(&self, scope: &CallScope) -> Result<Option<ObixPath>, StationError> {
+        if self.refuses_batch.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        Ok(self.lobby(scope).await?.batch.clone())
+    }
+
+    pub(super) fn remember_refused_batch(&self, error: &StationError) {
+        tracing::debug!(%error, "the station refuses batches; its objects are read one by one");
+        self.refuses_batch.store(true, Ordering::Relaxed);
     }
 
     /// The same, always asked anew: for the station's clock.

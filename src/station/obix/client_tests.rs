@@ -163,6 +163,37 @@ async fn without_batch_the_points_are_read_one_by_one() {
     assert!(error.to_string().contains("lobby"), "{error}");
 }
 
+#[tokio::test]
+async fn a_refused_batch_is_remembered_until_the_client_forgets() {
+    let station = Scripted::start(|target, _| match target {
+        "/obix/" => lobby(r#"<op name="batch" href="batch/" in="obix:BatchIn"/>"#),
+        "/obix/batch/" => ok(r#"<err is="obix:UnsupportedErr" display="no batch"/>"#),
+        _ => ok(r#"<real val="1" display="1 {ok}"/>"#),
+    })
+    .await;
+    let points = [path("/obix/config/A/")];
+    for _ in 0..2 {
+        let values = station
+            .client
+            .read_values(&scope(), &points)
+            .await
+            .expect("read");
+        assert_eq!(
+            values[0].as_ref().expect("a value").value,
+            Scalar::Real(1.0)
+        );
+    }
+    let out = "/obix/config/A/out/";
+    assert_eq!(station.heard(), ["/obix/", "/obix/batch/", out, out]);
+    station.client.forget();
+    station
+        .client
+        .read_values(&scope(), &points)
+        .await
+        .expect("read");
+    assert_eq!(station.heard()[4..], ["/obix/", "/obix/batch/", out]);
+}
+
 /// Answers a history query as stations do: the oldest records of the window, bounds included.
 fn query_answer(records: &[(&str, f64)], body: &str) -> Said {
     let filter = decode(body.as_bytes(), None).expect("the bridge's XML");
