@@ -28,6 +28,8 @@ const STATES: [SourceState; 10] = {
 const ACKNOWLEDGEMENTS: [AckState; 3] = [AckState::Acked, AckState::Unacked, AckState::AckPending];
 const ALARMS: usize = 40;
 const SPAN_HOURS: f64 = 60.0 * 24.0;
+/// Older alarms that were moved to the archive.
+const ARCHIVED: usize = 8;
 
 /// The alarm class that alarms of an equipment go to.
 pub fn class_of(equipment: &Equipment) -> &'static str {
@@ -77,15 +79,29 @@ pub fn add_records(
     if sources.is_empty() {
         return Ok(());
     }
-    for number in 0..ALARMS {
+    for number in 0..ALARMS + ARCHIVED {
         let key = number as i64;
         // A stride that shares no factor with the number of sources visits them all before it repeats one.
         let (equipment, point, extension) = sources[(number * 17 + 3) % sources.len()];
-        let state = STATES[number % STATES.len()];
-        let ack = ACKNOWLEDGEMENTS[(number / STATES.len()) % ACKNOWLEDGEMENTS.len()];
-        let age = between(seed ^ 0xA1A, key, 0.4, SPAN_HOURS);
+        let archived = number >= ALARMS;
+        let state = if archived {
+            SourceState::Normal
+        } else {
+            STATES[number % STATES.len()]
+        };
+        let ack = if archived {
+            AckState::Acked
+        } else {
+            ACKNOWLEDGEMENTS[(number / STATES.len()) % ACKNOWLEDGEMENTS.len()]
+        };
+        let (youngest, oldest) = if archived {
+            (SPAN_HOURS, 5.0 * SPAN_HOURS)
+        } else {
+            (0.4, SPAN_HOURS)
+        };
+        let age = between(seed ^ 0xA1A, key, youngest, oldest);
         let timestamp = now - TimeDelta::milliseconds((age * 3_600_000.0) as i64);
-        let record = record(
+        let mut record = record(
             station,
             (equipment, point, extension),
             (state, ack),
@@ -93,6 +109,7 @@ pub fn add_records(
             age,
             hash(seed, 50_000 + key),
         );
+        record.archived = archived;
         mark_extension(station, extension, &record)?;
         station.insert_alarm(record);
     }

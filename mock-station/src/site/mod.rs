@@ -32,13 +32,18 @@ use std::sync::Arc;
 use tree::{PlacedEquipment, TreeBuilder};
 use truth::Truth;
 
+/// Ten years of history: more would make counting records slow.
+pub const MOST_DAYS: u32 = 3_660;
+/// Larger sites would need gigabytes of memory.
+pub const MOST_POINTS: usize = 100_000;
+
 /// How the demo site is built.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteOptions {
     pub seed: u64,
-    /// Days of history before `now`.
+    /// Days of history before `now`, at most [`MOST_DAYS`].
     pub days: u32,
-    /// Points to reach by adding buildings; 0 builds Harborview alone.
+    /// Points to reach by adding buildings, at most [`MOST_POINTS`]; 0 builds Harborview alone.
     pub points: usize,
     /// The station's time at start. Planted faults and meter registers are counted from its month.
     pub now: DateTime<Utc>,
@@ -86,7 +91,10 @@ impl Harborview {
         alarms::add_classes(&mut station)?;
         let climate = Arc::new(SiteClimate::new(options.seed));
         let faults = Faults::planted(anchor);
-        let mut builder = TreeBuilder::new(&mut station, anchor - i64::from(options.days) * DAY_MS);
+        let mut builder = TreeBuilder::new(
+            &mut station,
+            anchor - i64::from(options.days.min(MOST_DAYS)) * DAY_MS,
+        );
         let mut buildings = Vec::new();
         let mut placed: Vec<PlacedEquipment> = Vec::new();
         loop {
@@ -104,7 +112,7 @@ impl Harborview {
             buildings.push(building);
             let total: usize = placed.iter().map(|equipment| equipment.points.len()).sum();
             // Another building only if it brings the total nearer to what was asked for.
-            if total + (total - before) / 2 > options.points {
+            if total + (total - before) / 2 > options.points.min(MOST_POINTS) {
                 break;
             }
         }

@@ -3,9 +3,10 @@
 use super::equipment::Driver;
 use super::rows::Access;
 use super::sim::calendar::QUARTER_MS;
-use super::tree::{PlacedEquipment, PlacedPoint, TreeBuilder};
+use super::tree::{PlacedEquipment, PlacedPoint, TreeBuilder, decoded};
 use crate::model::history::trend_flags;
 use crate::model::point::ConstantFeed;
+use crate::model::slot_name::escape;
 use crate::model::{
     Facets, FeedSample, Handle, History, HistoryRecord, ModelError, PointKind, Status,
     StoredHistory, Value,
@@ -207,8 +208,8 @@ fn loose_points(builder: &mut TreeBuilder) -> Result<(), ModelError> {
 /// An empty history, a small ring buffer, and one with duplicate, hidden and late records around a clock change.
 fn odd_histories(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), ModelError> {
     let zone = builder.station.zone();
-    let untrended = |name| find(placed, "MTR-E1", name).map(|point| point.handle);
-    if let Some(point) = untrended("Amps_C") {
+    let meter = |name| find(placed, "MTR-E1", name).map(|point| point.handle);
+    if let Some(point) = meter("Amps_C") {
         let id = builder.history_id("Elec_Main_Amps_C");
         builder.attach_history(
             point,
@@ -222,7 +223,7 @@ fn odd_histories(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Resul
     }
     let demand = builder.history_id("Elec_Main_kW_Demand");
     if let (Some(point), Some(source)) = (
-        untrended("Volts_AN"),
+        meter("kW_Demand"),
         builder
             .station
             .histories
@@ -239,13 +240,58 @@ fn odd_histories(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Resul
         ring.value_facets = Facets::numeric("kilowatt", 1);
         builder.attach_history(point, ring)?;
     }
-    if let Some(point) = untrended("Amps_A") {
+    imported_histories(builder, placed)?;
+    if let Some(point) = meter("Amps_A") {
         let records = StoredHistory::new(manual_readings(builder.history_start));
         let id = builder.history_id("Elec_Main_Manual Readings");
         builder.attach_history(
             point,
             History::new(&id, PointKind::Numeric, zone, Arc::new(records)),
         )?;
+    }
+    Ok(())
+}
+
+/// Histories that this station imports from the weather station's JACE: they have no extension and no point here.
+fn imported_histories(
+    builder: &mut TreeBuilder,
+    placed: &[PlacedEquipment],
+) -> Result<(), ModelError> {
+    let Some(weather) = placed
+        .iter()
+        .find(|equipment| equipment.equipment.class == "Weather")
+    else {
+        return Ok(());
+    };
+    let Some(imports) = builder
+        .station
+        .component(weather.device)
+        .and_then(|device| device.child("histories"))
+    else {
+        return Ok(());
+    };
+    for name in ["OA-T", "OA-RH"] {
+        let local = builder.history_id(&format!("Roof_JACE_{name}"));
+        let Some(original) = builder.station.histories.get(&local).cloned() else {
+            continue;
+        };
+        let imported = History {
+            id: format!("/Roof_JACE/{}", escape(name)),
+            source_ord: None,
+            point: None,
+            ..original
+        };
+        let import = builder.station.add(
+            imports,
+            Some(&escape(&format!("Roof_JACE_{name}"))),
+            "niagaraDriver:NiagaraHistoryImport",
+        )?;
+        for slot in ["historyId", "localHistoryId"] {
+            builder
+                .station
+                .set(import, slot, decoded("history:HistoryId", &imported.id)?)?;
+        }
+        builder.station.histories.insert(imported);
     }
     Ok(())
 }

@@ -360,10 +360,22 @@ fn one_history_is_empty_and_one_is_a_small_ring() {
 }
 
 #[test]
+fn histories_of_another_station_are_imported() {
+    let histories = &harborview().station.histories;
+    assert_eq!(histories.devices(), ["Harborview", "Roof_JACE"]);
+    let imported = histories.get("/Roof_JACE/OA$2dT").unwrap();
+    assert_eq!(
+        (imported.point, imported.source_ord.as_deref()),
+        (None, None)
+    );
+    assert_eq!(imported.records(now(), now(), now()).len(), 1);
+}
+
+#[test]
 fn about_forty_alarms_stand_in_every_state_and_come_from_points_of_the_site() {
     let station = &harborview().station;
     let alarms: Vec<_> = station.alarms.iter().collect();
-    assert_eq!(alarms.len(), 40);
+    assert_eq!((alarms.len(), station.alarms.archive().count()), (40, 8));
     let states: HashSet<(SourceState, AckState)> = alarms
         .iter()
         .map(|alarm| (alarm.source_state, alarm.ack_state))

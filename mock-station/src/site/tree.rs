@@ -123,6 +123,9 @@ impl<'a> TreeBuilder<'a> {
 
     fn address(&mut self, device: Handle, driver: Driver) -> Result<(), ModelError> {
         let number = self.folders.len() as u32;
+        let started = self.station.local(self.station.started());
+        self.station
+            .set(device, "health/lastOkTime", Value::AbsTime(Some(started)))?;
         match driver {
             Driver::Bacnet => {
                 let id = format!("device:{}", 120_000 + number);
