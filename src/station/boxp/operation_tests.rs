@@ -174,6 +174,32 @@ async fn a_closed_registry_falls_back_to_the_contract_then_to_stock_types() {
 }
 
 #[tokio::test]
+async fn a_starting_station_teaches_nothing_that_would_be_remembered() {
+    let mut starting = true;
+    let station = Scripted::start(move |_, key, body| match key {
+        _ if starting => {
+            starting = false;
+            Say::Fail("BoxNonOperationalError")
+        }
+        "loadTypes" => records(&body["t"]),
+        _ => Say::Nothing,
+    })
+    .await;
+    let error = station
+        .client
+        .ancestry(&scope(), "control:NumericPoint")
+        .await
+        .expect_err("starting");
+    assert_eq!(error.kind(), "station-error");
+    let ancestry = station
+        .client
+        .ancestry(&scope(), "control:NumericPoint")
+        .await
+        .expect("known");
+    assert_eq!(ancestry.source, AncestrySource::Registry);
+}
+
+#[tokio::test]
 async fn a_tree_is_completed_where_the_subtree_load_left_stubs() {
     let station = Scripted::start(|_, key, body| match key {
         "make" => Say::Body(json!("s1")),

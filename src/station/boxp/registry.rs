@@ -134,7 +134,7 @@ impl BoxClient {
         let request = Request::new("reg", "loadTypes", json!({"t": names, "ec": false}));
         let body = match self.call(scope, request).await? {
             Ok(body) => body,
-            Err(refusal) => return Ok(Err(self.not_found(&names.join(", "), refusal))),
+            Err(refusal) => return lasting(self.not_found(&names.join(", "), refusal)).map(Err),
         };
         for name in names {
             match body.get(name) {
@@ -203,7 +203,7 @@ impl BoxClient {
             Ok(body) => Contract::decode(&body, type_spec, ancestry)
                 .map(Ok)
                 .map_err(|error| node_error(&format!("contract of {type_spec}"), &error)),
-            Err(refusal) => Ok(Err(self.not_found(type_spec, refusal))),
+            Err(refusal) => lasting(self.not_found(type_spec, refusal)).map(Err),
         }
     }
 
@@ -230,6 +230,14 @@ impl BoxClient {
             }
             Err(error) => Err(error),
         }
+    }
+}
+
+/// What may be remembered of a refusal; a station that is still starting answers otherwise later.
+fn lasting(error: StationError) -> Result<StationError, StationError> {
+    match error {
+        error @ StationError::Server { .. } => Err(error),
+        error => Ok(error),
     }
 }
 

@@ -17,6 +17,8 @@ use crate::station::web::{LoginScheme, Secret, WebOptions, WebSession};
 pub(super) enum Say {
     Body(Json),
     Refuse(&'static str),
+    /// An error of this type, in the style of AX.
+    Fail(&'static str),
     Nothing,
 }
 
@@ -143,6 +145,9 @@ async fn answer(State(station): State<Arc<Mutex<Station>>>, body: String) -> Str
             }
             Say::Refuse(text) => {
                 json!({"r": message["r"], "t": "e", "c": channel, "k": key, "b": {"isErr": true, "m": text}})
+            }
+            Say::Fail(kind) => {
+                json!({"r": message["r"], "t": "e", "c": channel, "k": key, "b": "not now", "et": kind})
             }
             Say::Nothing => continue,
         };
