@@ -1,0 +1,1 @@
+//! The servlet as clients meet it: over HTTP, against the sample station.
