@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use mock_station::model::accounts::OBIX;
 use niagara_bridge::clock::SystemClock;
-use niagara_bridge::station::StationError;
 use niagara_bridge::station::http::{CallScope, Trust, fingerprint_of};
 use niagara_bridge::station::web::{
     Bql, LoginScheme, Secret, TableEnd, TableQuery, WebOptions, WebRequest, WebSession,
 };
+use niagara_bridge::station::{AuthCause, StationError};
 use tokio::sync::Barrier;
 
 use crate::scope;
@@ -328,4 +328,49 @@ async fn a_login_page_with_the_wrong_media_type_is_still_a_login_page() {
     bql.dialect(&scope()).await.unwrap();
     let error = bql.query(&names(), &scope()).await.unwrap_err();
     assert_eq!(error.kind(), "station-auth", "{error}");
+}
+
+#[tokio::test]
+async fn an_interface_that_refuses_a_good_login_is_named_and_costs_one_new_login() {
+    let probes = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&probes);
+    let authority = serve(
+        script(move |head, _| {
+            if head.starts_with("POST /box/") {
+                return answer("401 Unauthorized", "", "");
+            }
+            if head.starts_with("GET /ord/") {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            answer("200 OK", "", TABLE)
+        }),
+        None,
+    )
+    .await;
+    let session = session(&format!("http://{authority}/"), |_| ());
+    session.login(&scope()).await.unwrap();
+    for _ in 0..3 {
+        let error = session
+            .post("/box/", "", &WebRequest::read(&scope()))
+            .await
+            .unwrap_err();
+        let StationError::Auth { cause, .. } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(*cause, AuthCause::InterfaceRefuses);
+        assert!(error.to_string().contains("/box"), "{error}");
+    }
+    assert_eq!(
+        probes.load(Ordering::SeqCst),
+        2,
+        "the first login and one renewal"
+    );
+    assert_eq!(
+        session
+            .get("/ord/x", &WebRequest::read(&scope()))
+            .await
+            .unwrap()
+            .status,
+        200
+    );
 }

@@ -222,10 +222,7 @@ impl WebSession {
         };
         let answer = self.exchange(&outgoing).await?;
         let received = request.scope.run(target, answer.body.bytes()).await;
-        let body = received.map_err(|error| match request.purpose {
-            Purpose::Read => error,
-            Purpose::Write => unknown_outcome(target, &error),
-        })?;
+        let body = received.map_err(|error| after_sending(request.purpose, target, error))?;
         Ok(WebResponse {
             status: answer.status,
             content_type: answer.content_type,
@@ -296,20 +293,23 @@ impl WebSession {
         if let Some(detail) = self.inner.refusal(&answer, &base) {
             return Ok(Attempt::Refused(detail));
         }
-        self.inner.keep_cookies(lease.generation, &answer.headers);
+        let headers = answer.headers.clone();
         let mut stream = WebStream {
             status: answer.status,
             content_type: answer.content_type(),
             body: answer.into_body(),
         };
         if stream.status == 200 && !is_data(&stream.content_type) {
-            let page = scope.run(outgoing.target, peek(&mut stream.body)).await?;
+            let page = scope.run(outgoing.target, peek(&mut stream.body)).await;
+            let page = page.map_err(|error| after_sending(*purpose, outgoing.target, error))?;
             if is_login_page(&page) {
                 return Ok(Attempt::Refused(
                     "it answered with its login page".to_owned(),
                 ));
             }
         }
+        self.inner
+            .note_accepted(lease.generation, outgoing.target, &headers);
         Ok(Attempt::Answered(Box::new(stream)))
     }
 
@@ -440,8 +440,11 @@ impl Inner {
         self.auth(AuthCause::InterfaceRefuses, detail)
     }
 
-    fn keep_cookies(&self, generation: u64, headers: &HeaderMap) {
+    fn note_accepted(&self, generation: u64, target: &str, headers: &HeaderMap) {
         let mut state = self.state();
+        if !state.refusing.is_empty() {
+            state.refusing.remove(&interface_of(target));
+        }
         if state.generation == generation && state.logged_in {
             state.jar.store(headers);
         }
@@ -557,6 +560,14 @@ fn interface_of(target: &str) -> String {
         .next()
         .unwrap_or_default();
     format!("/{root}")
+}
+
+/// A failure behind the request: a write may have happened.
+fn after_sending(purpose: Purpose, target: &str, error: StationError) -> StationError {
+    match purpose {
+        Purpose::Read => error,
+        Purpose::Write => unknown_outcome(target, &error),
+    }
 }
 
 fn unknown_outcome(target: &str, error: &StationError) -> StationError {
