@@ -1,5 +1,8 @@
 //! User accounts as logins see them: schemes, proofs, lockout (Station web specification §2.1, §2.7).
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use super::login;
 use super::scram::{ClientFirst, Exchange, ScramError, Verifier, invented_verifier};
 use super::session::OpenSession;
@@ -120,14 +123,38 @@ fn admit(context: &ServerContext, user: &str) -> Result<(), Refusal> {
 
 fn settle<T>(context: &ServerContext, user: &str, outcome: &Result<T, Refusal>) {
     match outcome {
-        Ok(_) => context.station.write().users.record_good_login(user),
+        Ok(_) if context.servlet_state::<Suspects>().clear(user) => {
+            context.station.write().users.record_good_login(user);
+        }
+        Ok(_) => {}
         Err(_) => note_bad_login(context, user),
+    }
+}
+
+/// Users with bad logins since their last good one. Basic users log in with every request: without
+/// this note each of them would wait for the station's write lock.
+#[derive(Debug, Default)]
+struct Suspects {
+    names: Mutex<HashSet<String>>,
+}
+
+impl Suspects {
+    fn add(&self, user: &str) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.insert(user.to_owned());
+    }
+
+    /// Forgets a user; false when there was nothing to forget.
+    fn clear(&self, user: &str) -> bool {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.remove(user)
     }
 }
 
 fn note_bad_login(context: &ServerContext, user: &str) {
     if context.switches.get().login.lockout {
         let now = context.now();
+        context.servlet_state::<Suspects>().add(user);
         context.station.write().users.record_bad_login(user, now);
     }
 }

@@ -1,9 +1,9 @@
 //! The web tier: login, sessions, the ord servlet, BQL and the exporters.
 //!
-//! - [`authenticate`]: who a request comes from (cookie, Basic, header SCRAM).
-//! - [`login`]: the form login and its pages; [`header_auth`]: the cookie-free handshake.
-//! - [`ord_url`]: which ord a request target names; [`ord_servlet`]: what it answers.
-//! - [`bql`]: parser and evaluation to a [`table::Table`]; [`export`]: what writes it as CSV or HTML.
+//! - `authenticate`: who a request comes from (cookie, Basic, header SCRAM).
+//! - `login`: the form login and its pages; `header_auth`: the cookie-free handshake.
+//! - `ord_url`: which ord a request target names; `ord_servlet`: what it answers.
+//! - [`bql`]: parser and evaluation to a [`table::Table`]; `export`: what writes it as CSV or HTML.
 
 mod accounts;
 mod authenticate;
@@ -122,7 +122,9 @@ fn route(context: &ServerContext, caller: &Caller, request: PlainRequest) -> Pla
             |request| crate::boxs::handle(context, &user, request.clone()),
         ),
         "obix" => guarded(
-            switches.login.csrf_obix && request.method != Method::GET,
+            switches.login.csrf_obix
+                && request.method != Method::GET
+                && caller.means == Means::Cookie,
             caller,
             &request,
             |request| crate::obix::handle(context, &user, request.clone()),

@@ -34,6 +34,8 @@ fn page(status: StatusCode, title: &str, body: &str) -> PlainResponse {
         .with_header("x-frame-options", "SAMEORIGIN")
         .with_header("x-content-type-options", "nosniff")
         .with_header("x-xss-protection", "1; mode=block")
+        .with_header("content-security-policy", "default-src 'self'")
+        .with_header("cross-origin-opener-policy", "same-origin")
         .with_header("cache-control", "no-store")
 }
 

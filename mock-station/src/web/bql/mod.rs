@@ -1,5 +1,6 @@
 //! BQL: parsing and evaluation against the component model, histories and alarms (Station web specification §3.4–3.6).
 
+mod aggregates;
 mod alarms;
 pub mod ast;
 mod evaluate;

@@ -1,4 +1,4 @@
-//! From rows to a table: filter, projection, aggregates, distinct, order, top.
+//! From rows to a table: filter, projection, distinct, order, top.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -7,8 +7,9 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::QueryError;
-use super::ast::{Aggregate, Expression, Item, Operator, OrderKey, Projection, Select, Step};
-use super::evaluate::{constant, evaluate, instant, number, text_of, truth};
+use super::aggregates;
+use super::ast::{Expression, Item, Operator, OrderKey, Projection, Select, Step};
+use super::evaluate::{constant, evaluate, number, text_of, truth};
 use super::node::{Node, Scope, component_text};
 use crate::model::facets::Facets;
 use crate::model::flags::Flags;
@@ -32,7 +33,7 @@ pub(super) fn table<'a>(
     let items = projected(select, all_columns);
     check_literals(select)?;
     if items.iter().any(|item| item.expression.has_aggregate()) {
-        return aggregated(scope, select, rows, &items);
+        return aggregates::table(scope, select, rows, &items);
     }
     let having = select.having.as_ref().map(|having| resolve(having, &items));
     let order: Vec<OrderKey> = select
@@ -74,7 +75,7 @@ pub(super) fn table<'a>(
     })
 }
 
-fn passes<'a>(
+pub(super) fn passes<'a>(
     scope: &Scope<'a>,
     row: &Node<'a>,
     condition: Option<&Expression>,
@@ -127,7 +128,7 @@ fn check_literals(select: &Select) -> Result<(), QueryError> {
 }
 
 /// Puts the projected expression where its alias stands.
-fn resolve(expression: &Expression, items: &[Item]) -> Expression {
+pub(super) fn resolve(expression: &Expression, items: &[Item]) -> Expression {
     match expression {
         Expression::Path(steps) => {
             if let [
@@ -162,7 +163,7 @@ fn cells<'a>(scope: &Scope<'a>, row: &Node<'a>, items: &[Item]) -> Result<Vec<Ce
         .collect()
 }
 
-fn cell(scope: &Scope<'_>, node: Node<'_>) -> Cell {
+pub(super) fn cell(scope: &Scope<'_>, node: Node<'_>) -> Cell {
     let text = |text: String| Cell::Value {
         value: Value::from(text),
         facets: Arc::default(),
@@ -204,7 +205,7 @@ fn full_encoding(value: &Value) -> String {
     }
 }
 
-fn columns(
+pub(super) fn columns(
     items: &[Item],
     rows: &[Vec<Cell>],
     column_facets: Option<ColumnFacets<'_>>,
@@ -299,163 +300,5 @@ fn compare_key(left: &SortKey, right: &SortKey) -> Ordering {
         (SortKey::Time(a), SortKey::Time(b)) => a.cmp(b),
         (SortKey::Text(a), SortKey::Text(b)) => a.cmp(b),
         _ => kind(left).cmp(&kind(right)),
-    }
-}
-
-/// One row of totals over all rows that pass the filter.
-fn aggregated<'a>(
-    scope: &Scope<'a>,
-    select: &Select,
-    rows: impl Iterator<Item = Node<'a>>,
-    items: &[Item],
-) -> Result<Table, QueryError> {
-    if let Some(item) = items.iter().find(|item| !item.expression.has_aggregate()) {
-        return Err(QueryError::invalid(format!(
-            "`{item}` stands beside an aggregate, and BQL has no GROUP BY"
-        )));
-    }
-    let mut kept = Vec::new();
-    for row in rows {
-        if passes(scope, &row, select.filter.as_ref())? {
-            kept.push(row);
-        }
-    }
-    let total = |expression: &Expression| totals(scope, &kept, expression);
-    let holds = match &select.having {
-        Some(having) => {
-            let node = total(&resolve(having, items))?;
-            matches!(node, Node::Value(value, _) if value.as_bool() == Some(true))
-        }
-        None => true,
-    };
-    let mut rows = Vec::new();
-    if holds && select.top != Some(0) {
-        let row = items
-            .iter()
-            .map(|item| Ok(cell(scope, total(&item.expression)?)))
-            .collect::<Result<Vec<Cell>, QueryError>>()?;
-        rows.push(row);
-    }
-    Ok(Table {
-        columns: columns(items, &rows, None),
-        rows,
-    })
-}
-
-/// An expression whose aggregates run over all rows.
-fn totals<'a>(
-    scope: &Scope<'a>,
-    rows: &[Node<'a>],
-    expression: &Expression,
-) -> Result<Node<'a>, QueryError> {
-    match expression {
-        Expression::Aggregate(function, argument) => {
-            aggregate(scope, rows, *function, argument.as_deref())
-        }
-        Expression::Literal(literal) => constant(literal),
-        other => {
-            let replaced = with_totals(scope, rows, other)?;
-            evaluate(scope, &Node::Missing, &replaced)
-        }
-    }
-}
-
-/// The expression with each aggregate replaced by its value.
-fn with_totals<'a>(
-    scope: &Scope<'a>,
-    rows: &[Node<'a>],
-    expression: &Expression,
-) -> Result<Expression, QueryError> {
-    let inside = |inner: &Expression| with_totals(scope, rows, inner).map(Box::new);
-    Ok(match expression {
-        Expression::Aggregate(function, argument) => {
-            let node = aggregate(scope, rows, *function, argument.as_deref())?;
-            Expression::Literal(literal_of(scope, &node))
-        }
-        Expression::Not(inner) => Expression::Not(inside(inner)?),
-        Expression::Negative(inner) => Expression::Negative(inside(inner)?),
-        Expression::Binary(operator, left, right) => {
-            Expression::Binary(*operator, inside(left)?, inside(right)?)
-        }
-        other => other.clone(),
-    })
-}
-
-fn literal_of(scope: &Scope<'_>, node: &Node<'_>) -> super::ast::Literal {
-    use super::ast::Literal;
-    if let Some(number) = number(node) {
-        return Literal::Number(number);
-    }
-    match node {
-        Node::Value(value, _) => Literal::Simple {
-            type_spec: value.type_spec().to_owned(),
-            encoding: value.encode(),
-        },
-        _ => text_of(scope, node).map_or(Literal::Null, |text| Literal::Text(text.into_owned())),
-    }
-}
-
-fn aggregate<'a>(
-    scope: &Scope<'a>,
-    rows: &[Node<'a>],
-    function: Aggregate,
-    argument: Option<&Expression>,
-) -> Result<Node<'a>, QueryError> {
-    let found = |value: Value| Node::Value(std::borrow::Cow::Owned(value), None);
-    let Some(argument) = argument else {
-        return match function {
-            Aggregate::Count => Ok(found(count(rows.len()))),
-            _ => Err(QueryError::invalid(format!(
-                "{}(*) has no value; name a column",
-                function.name()
-            ))),
-        };
-    };
-    let mut values = Vec::new();
-    for row in rows {
-        match evaluate(scope, row, argument)? {
-            Node::Missing | Node::Null => {}
-            present => values.push(present),
-        }
-    }
-    if function == Aggregate::Count {
-        return Ok(found(count(values.len())));
-    }
-    let times: Vec<DateTime<Utc>> = values.iter().filter_map(|v| time_of(scope, v)).collect();
-    if !times.is_empty() && matches!(function, Aggregate::Min | Aggregate::Max) {
-        let picked = match function {
-            Aggregate::Min => times.iter().min(),
-            _ => times.iter().max(),
-        };
-        let local = picked.map(|time| time.with_timezone(&scope.zone).fixed_offset());
-        return Ok(found(Value::AbsTime(local)));
-    }
-    let numbers: Vec<f64> = values
-        .iter()
-        .filter_map(number)
-        .filter(|n| !n.is_nan())
-        .collect();
-    if numbers.is_empty() && function != Aggregate::Sum {
-        return Ok(Node::Null);
-    }
-    let sum: f64 = numbers.iter().sum();
-    Ok(found(Value::Double(match function {
-        Aggregate::Avg => sum / numbers.len() as f64,
-        Aggregate::Min => numbers.iter().copied().fold(f64::INFINITY, f64::min),
-        Aggregate::Max => numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        Aggregate::Sum | Aggregate::Count => sum,
-    })))
-}
-
-fn count(rows: usize) -> Value {
-    Value::Integer(i32::try_from(rows).unwrap_or(i32::MAX))
-}
-
-fn time_of(scope: &Scope<'_>, node: &Node<'_>) -> Option<DateTime<Utc>> {
-    match node {
-        Node::Value(value, _) if matches!(value.as_ref(), Value::AbsTime(_)) => {
-            instant(scope, node)
-        }
-        _ => None,
     }
 }

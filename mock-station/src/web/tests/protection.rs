@@ -141,6 +141,12 @@ fn rpc_needs_the_token_and_box_does_not_unless_switched() {
         user.post("/obix/x", "text/xml", "").status,
         StatusCode::FORBIDDEN
     );
+    let mut basic = Browser::basic(&fixture, OBIX);
+    assert_ne!(
+        basic.post("/obix/x", "text/xml", "").status,
+        StatusCode::FORBIDDEN,
+        "Basic clients need no token on oBIX"
+    );
     let token = user.csrf_token();
     user.with_header("x-niagara-csrftoken", &token);
     assert_ne!(
