@@ -8,8 +8,8 @@ use super::ast::{
     Aggregate, Expression, Extent, ExtentTarget, Item, Literal, Operator, OrderKey, Projection,
     Select, Step,
 };
-use height::{Chain, is_low};
 use super::lexer::{LexError, Token, TokenKind, tokens};
+use height::{Chain, is_low};
 
 /// Deepest recursion of the parser; deeper nesting is refused before it can exhaust the stack.
 const DEPTH_LIMIT: usize = 64;
