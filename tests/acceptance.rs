@@ -1,0 +1,289 @@
+//! What the in-station module's own client checks, over real HTTP against a stand-in station (Tool surface §14).
+
+mod support;
+
+use std::time::Duration;
+
+use mock_station::model::accounts;
+use mock_station::server::MockStation;
+use niagara_bridge::cli::assembly::assemble;
+use niagara_bridge::cli::serve::start_http;
+use niagara_bridge::config::Config;
+use niagara_bridge::config::load::Settings;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use support::{Client, TOKEN, json_body, request};
+use tokio_util::sync::CancellationToken;
+
+struct Site {
+    station: MockStation,
+    server: niagara_bridge::mcp::http::HttpServer,
+    _data: tempfile::TempDir,
+}
+
+async fn site(changes: Value) -> Site {
+    let station = MockStation::builder().start().await.expect("station");
+    let data = tempfile::tempdir().expect("folder");
+    let account = accounts::BRIDGE;
+    let mut document = json!({
+        "listen": "127.0.0.1:0",
+        "apiToken": TOKEN,
+        "dataDir": data.path(),
+        "station": { "url": station.url(), "user": account.user, "password": account.password },
+        "limits": { "requestsPerSecond": 0 },
+    });
+    for (key, value) in changes.as_object().expect("changes") {
+        document[key] = value.clone();
+    }
+    let mut settings = Settings::empty("the test".into());
+    settings
+        .read_text("the test", &document.to_string())
+        .expect("settings");
+    let config = Config::from_settings(&settings).expect("config");
+    let assembly = assemble(&config).expect("assembly");
+    let (server, _) = start_http(assembly, &config, CancellationToken::new())
+        .await
+        .expect("server");
+    Site {
+        station,
+        server,
+        _data: data,
+    }
+}
+
+impl Site {
+    async fn client(&self) -> Client {
+        let mut client = Client::new(self.server.endpoint(), TOKEN);
+        client.initialize().await;
+        client
+    }
+}
+
+#[tokio::test]
+async fn the_script_of_the_modules_own_client_passes() {
+    let site = site(json!({})).await;
+    let mut client = Client::new(site.server.endpoint(), TOKEN);
+
+    // 1–3
+    let initialized = client.initialize().await;
+    assert_eq!(initialized["protocolVersion"], "2025-06-18");
+    let tools = client.ask("tools/list", json!({})).await["result"]["tools"].clone();
+    let names: Vec<&str> = tools
+        .as_array()
+        .expect("tools")
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    for name in ["echo", "listChildren", "readPoint", "bqlQuery"] {
+        assert!(names.contains(&name), "{name} is missing");
+    }
+    assert_eq!(
+        client.call("echo", json!({"msg": "round trip"})).await["content"][0]["text"],
+        "round trip"
+    );
+
+    // 8
+    let open = client
+        .http
+        .get(client.endpoint.replace("/mcp", "/sse"))
+        .bearer_auth(TOKEN);
+    let mut stream = open.send().await.expect("answer");
+    let frame = stream.chunk().await.expect("read").expect("a frame");
+    assert!(
+        std::str::from_utf8(&frame)
+            .expect("text")
+            .contains("sessionId=")
+    );
+
+    // 9–11
+    let resources = client.ask("resources/list", json!({})).await;
+    assert!(
+        !resources["result"]["resources"]
+            .as_array()
+            .expect("list")
+            .is_empty()
+    );
+    let overview = client
+        .ask("resources/read", json!({"uri": "niagara://overview"}))
+        .await;
+    assert!(overview["result"]["contents"][0]["text"].is_string());
+
+    // 14–15
+    let info = client.call("getServerInfo", json!({})).await["structuredContent"].clone();
+    for key in ["version", "knowledgeFile", "transports", "tools"] {
+        assert!(info.get(key).is_some(), "getServerInfo lacks {key}");
+    }
+    assert_eq!(info["tools"], json!(names));
+    assert_eq!(info["transports"], initialized["serverInfo"]["transports"]);
+    assert_eq!(info["sessionCount"], 2);
+    let root = client
+        .call("probeOrd", json!({"ord": "station:|slot:/"}))
+        .await;
+    assert_eq!(root["structuredContent"]["exists"], true);
+    let garbage = client
+        .call("probeOrd", json!({"ord": "station:|slot:/No/Such/Thing"}))
+        .await;
+    assert_eq!(garbage["structuredContent"]["exists"], false);
+    assert_eq!(garbage["isError"], false);
+
+    // 18
+    let health = client
+        .http
+        .get(client.endpoint.replace("/mcp", "/health"))
+        .send()
+        .await
+        .expect("answer");
+    assert!([StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE].contains(&health.status()));
+    let health = json_body(health).await;
+    assert_eq!(health["status"], "ok");
+    assert_eq!(health["version"], info["version"]);
+
+    // 4–7
+    let deleted = client
+        .headers(client.http.delete(&client.endpoint))
+        .send()
+        .await
+        .expect("answer");
+    assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
+    assert_eq!(
+        client.post(request("ping", json!({}))).await.status(),
+        StatusCode::NOT_FOUND
+    );
+    let anonymous = client
+        .http
+        .post(&client.endpoint)
+        .body("{}")
+        .send()
+        .await
+        .expect("answer");
+    assert_eq!(anonymous.status(), StatusCode::UNAUTHORIZED);
+    assert!(
+        anonymous.headers()["www-authenticate"]
+            .to_str()
+            .expect("text")
+            .contains("Bearer")
+    );
+    client.session = Some("00000000-0000-0000-0000-000000000000".into());
+    assert_eq!(
+        client.post(request("ping", json!({}))).await.status(),
+        StatusCode::NOT_FOUND
+    );
+}
+
+#[tokio::test]
+async fn every_answer_fits_the_schema_that_its_tool_announces() {
+    let site = site(json!({})).await;
+    let client = site.client().await;
+    let tools = client.ask("tools/list", json!({})).await["result"]["tools"].clone();
+    let point = "station:|slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp";
+    for (tool, arguments) in [
+        ("listChildren", json!({"ord": "slot:/", "depth": 3})),
+        ("readPoint", json!({"ord": point})),
+        ("getOverview", json!({})),
+        ("inspectComponent", json!({"ord": point})),
+        ("getSlots", json!({"ord": point})),
+        (
+            "findComponentsByType",
+            json!({"typeName": "control:ControlPoint", "limit": 2}),
+        ),
+        ("getActiveAlarms", json!({})),
+        ("getAlarmHistory", json!({"from": "2020-01-01"})),
+        (
+            "readHistory",
+            json!({"ord": point, "from": "2020-01-01", "limit": 5}),
+        ),
+        ("getServerInfo", json!({})),
+        ("getServiceHealth", json!({})),
+        ("probeOrd", json!({"ord": point})),
+    ] {
+        let answer = client.call(tool, arguments).await;
+        assert_eq!(answer["isError"], false, "{tool}: {answer}");
+        let tool = tools
+            .as_array()
+            .expect("tools")
+            .iter()
+            .find(|entry| entry["name"] == tool)
+            .expect("listed");
+        let validator = jsonschema::validator_for(&tool["outputSchema"]).expect("schema");
+        let structured = &answer["structuredContent"];
+        if let Err(error) = validator.validate(structured) {
+            panic!("{}: {error} at {}", tool["name"], error.instance_path());
+        }
+        let text: Value =
+            serde_json::from_str(answer["content"][0]["text"].as_str().expect("text"))
+                .expect("JSON");
+        assert_eq!(
+            &text, structured,
+            "text and structured content say the same"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_station_that_is_gone_degrades_health_and_fails_calls_in_time() {
+    let site = site(json!({})).await;
+    let client = site.client().await;
+    let Site {
+        station,
+        server,
+        _data,
+    } = site;
+    station.shutdown().await;
+    let answer = client
+        .call("readPoint", json!({"ord": "slot:/Drivers"}))
+        .await;
+    assert_eq!(answer["isError"], true);
+    assert_eq!(answer["errorCode"], -32603);
+    assert_eq!(answer["errorData"]["kind"], "station-unreachable");
+    let health = client
+        .http
+        .get(client.endpoint.replace("/mcp", "/health"))
+        .send()
+        .await
+        .expect("answer");
+    assert_eq!(health.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let health = json_body(health).await;
+    assert_eq!(health["status"], "degraded");
+    assert_eq!(health["station"], "unreachable");
+    assert_eq!(health["healthyServices"], json!(["web"]));
+    assert_eq!(
+        client.call("echo", json!({"msg": "here"})).await["content"][0]["text"],
+        "here"
+    );
+    tokio::time::timeout(Duration::from_secs(10), server.stop())
+        .await
+        .expect("stops");
+}
+
+#[tokio::test]
+async fn the_configuration_decides_what_is_offered() {
+    let site = site(json!({
+        "disabledTools": "bqlQuery",
+        "toolsets": ["read", "diagnostic"],
+        "sseEnabled": false,
+        "mcpProtocolVersion": "2025-11-25",
+        "basePath": "bridge",
+    }))
+    .await;
+    assert!(site.server.endpoint().ends_with("/bridge/mcp"));
+    let mut client = Client::new(site.server.endpoint(), TOKEN);
+    let initialized = client.initialize().await;
+    assert_eq!(initialized["protocolVersion"], "2025-11-25");
+    assert_eq!(
+        initialized["serverInfo"]["transports"],
+        json!(["streamable-http"])
+    );
+    let info = client.call("getServerInfo", json!({})).await;
+    assert_eq!(
+        info["structuredContent"]["tools"],
+        json!([
+            "listChildren",
+            "readPoint",
+            "getServerInfo",
+            "probeOrd",
+            "getServiceHealth"
+        ])
+    );
+    let refused = client.ask("tools/call", json!({"name": "bqlQuery"})).await;
+    assert_eq!(refused["error"]["code"], -32002);
+}

@@ -1,0 +1,256 @@
+//! The program as people run it: exit codes, what it prints where, how it ends.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+fn bridge(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_niagara-bridge"));
+    command
+        .args(arguments)
+        .env_remove("NIAGARA_BRIDGE_TOKEN")
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = bridge(arguments).output().expect("runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (
+        status.code().expect("an exit code"),
+        text(stdout),
+        text(stderr),
+    )
+}
+
+/// A running demo, ended when dropped.
+struct Demo {
+    child: Child,
+    output: BufReader<std::process::ChildStdout>,
+    endpoint: String,
+    token: String,
+    station: String,
+}
+
+impl Demo {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = bridge(&[&["demo", "--listen", "127.0.0.1:0"], arguments].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("starts");
+        let mut output = BufReader::new(child.stdout.take().expect("output"));
+        let (mut endpoint, mut token, mut station) = Default::default();
+        loop {
+            let mut line = String::new();
+            assert_ne!(
+                output.read_line(&mut line).expect("read"),
+                0,
+                "the demo ended early"
+            );
+            match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+                ["endpoint", url] => endpoint = (*url).to_owned(),
+                ["token", text] => token = (*text).to_owned(),
+                [
+                    "The",
+                    "stand-in",
+                    ..,
+                    url,
+                    "the",
+                    "bridge",
+                    "to",
+                    "it",
+                    "at",
+                ] => {
+                    station = url.trim_end_matches(',').to_owned();
+                }
+                ["Ctrl-C", ..] => break,
+                _ => {}
+            }
+        }
+        Self {
+            child,
+            output,
+            endpoint,
+            token,
+            station,
+        }
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = self.output.get_mut();
+    }
+}
+
+/// Lines to a program's standard input, its answers by id.
+fn converse(mut command: Command, lines: &[Value]) -> (i32, Vec<Value>) {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let mut input = child.stdin.take().expect("input");
+    for line in lines {
+        writeln!(input, "{line}").expect("write");
+    }
+    drop(input);
+    let Output { status, stdout, .. } = child.wait_with_output().expect("ends");
+    let answers = String::from_utf8(stdout).expect("UTF-8");
+    let answers = answers
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("only protocol on standard output"));
+    (status.code().expect("an exit code"), answers.collect())
+}
+
+fn script() -> [Value; 3] {
+    [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "getOverview"}}),
+    ]
+}
+
+#[test]
+fn the_demo_serves_clients_that_start_a_program() {
+    let demo = Demo::start(&[]);
+    assert_eq!(demo.token.len(), 43);
+    let mut relay = bridge(&[
+        "stdio",
+        "--url",
+        &demo.endpoint,
+        "--token-env",
+        "DEMO_TOKEN",
+    ]);
+    relay.env("DEMO_TOKEN", &demo.token);
+    let (code, answers) = converse(relay, &script());
+    assert_eq!(code, 0);
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
+    assert_eq!(answers[1]["result"]["isError"], false);
+    assert_eq!(
+        answers[1]["result"]["structuredContent"]["stationName"],
+        "Harborview"
+    );
+
+    let (code, words, _) = run(&["probe", &demo.station]);
+    assert_eq!(code, 0);
+    assert!(words.contains("station.scheme: form-scram"), "{words}");
+
+    let folder = tempfile::tempdir().expect("folder");
+    let config = folder.path().join("config.yaml");
+    let account = mock_station::model::accounts::BRIDGE;
+    let settings = json!({
+        "dataDir": folder.path().join("data"),
+        "station": { "url": demo.station, "user": account.user, "password": account.password },
+    });
+    std::fs::write(&config, settings.to_string()).expect("write");
+    let (code, answers) = converse(
+        bridge(&["serve", "--stdio", "--config", text(&config)]),
+        &script(),
+    );
+    assert_eq!(code, 0);
+    assert_eq!(
+        answers[1]["result"]["structuredContent"]["stationName"],
+        "Harborview"
+    );
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_demo_and_removes_its_folder() {
+    let token = "chosen-by-the-user-0123456789abcdef";
+    let places = tempfile::tempdir().expect("folder");
+    let mut demo = {
+        // The demo makes its own folder inside the system's temporary folder.
+        let mut command = bridge(&["demo", "--listen", "127.0.0.1:0", "--api-token", token]);
+        let mut child = command
+            .env("TMPDIR", places.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("starts");
+        let mut output = BufReader::new(child.stdout.take().expect("output"));
+        let mut greeting = String::new();
+        while !greeting.contains("Ctrl-C") {
+            assert_ne!(
+                output.read_line(&mut greeting).expect("read"),
+                0,
+                "{greeting}"
+            );
+        }
+        assert!(greeting.contains(token));
+        child
+    };
+    let made = || std::fs::read_dir(places.path()).expect("list").count();
+    assert_eq!(made(), 1);
+    let interrupted = Command::new("kill")
+        .args(["-INT", &demo.id().to_string()])
+        .status()
+        .expect("kill");
+    assert!(interrupted.success());
+    assert_eq!(demo.wait().expect("ends").code(), Some(130));
+    assert_eq!(made(), 0, "the temporary folder is gone");
+}
+
+#[test]
+fn mistakes_end_with_a_sentence_and_the_right_code() {
+    for (arguments, code, words) in [
+        (
+            vec!["serve", "--config", "no/such.yaml"],
+            1,
+            "no/such.yaml cannot be read",
+        ),
+        (vec!["probe", "http://127.0.0.1:9"], 1, "cannot be reached"),
+        (
+            vec!["probe", "ftp://127.0.0.1"],
+            1,
+            "no http or https address",
+        ),
+        (
+            vec!["stdio", "--url", "http://127.0.0.1:9/mcp"],
+            1,
+            "NIAGARA_BRIDGE_TOKEN holds no token",
+        ),
+        (vec!["demo", "--api-token", "short"], 1, "needs 32 or more"),
+        (
+            vec!["docs", "--check", "no/README.md"],
+            1,
+            "no/README.md cannot be read",
+        ),
+        (vec!["bogus"], 2, "bogus"),
+        (vec!["probe"], 2, "<URL>"),
+    ] {
+        let (ended, stdout, stderr) = run(&arguments);
+        assert_eq!(ended, code, "{arguments:?}: {stderr}");
+        assert!(stderr.contains(words), "{arguments:?}: {stderr}");
+        assert_eq!(stdout, "", "standard output is for results");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+}
+
+#[test]
+fn init_writes_a_configuration_that_lacks_only_the_station() {
+    let (code, config, _) = run(&["init"]);
+    assert_eq!(code, 0);
+    let folder = tempfile::tempdir().expect("folder");
+    let file = folder.path().join("config.yaml");
+    std::fs::write(&file, config).expect("write");
+    let (code, _, stderr) = run(&["serve", "--config", text(&file)]);
+    assert_eq!(code, 1);
+    assert!(stderr.contains("station.url is not set"), "{stderr}");
+}
