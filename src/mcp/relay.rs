@@ -52,13 +52,6 @@ struct Session {
     initialize: Option<Bytes>,
 }
 
-/// What came back for one message.
-enum Reply {
-    /// No session of that id.
-    Lost,
-    Received(HttpResponse),
-}
-
 impl Relay {
     /// A relay to the MCP endpoint at `url`.
     ///
@@ -175,28 +168,27 @@ impl Relay {
         output: &Mutex<Output<W>>,
     ) -> Result<(), RpcError> {
         let id = self.session.lock().await.id.clone();
-        match self.send(body.clone(), id.clone()).await? {
-            Reply::Received(response) => self.forward(response, output).await,
-            Reply::Lost => {
-                let id = self.reopen(id).await?;
-                match self.send(body, id).await? {
-                    Reply::Received(response) => self.forward(response, output).await,
-                    Reply::Lost => Err(failed(
-                        "The bridge does not keep its sessions; look into its log.",
-                    )),
-                }
-            }
+        if let Some(response) = self.send(body.clone(), id.clone()).await? {
+            return self.forward(response, output).await;
+        }
+        let id = self.reopen(id).await?;
+        match self.send(body, id).await? {
+            Some(response) => self.forward(response, output).await,
+            None => Err(failed(
+                "The bridge does not keep its sessions; look into its log.",
+            )),
         }
     }
 
-    async fn send(&self, body: Bytes, session: Option<HeaderValue>) -> Result<Reply, RpcError> {
+    /// None when the bridge does not know the session.
+    async fn send(
+        &self,
+        body: Bytes,
+        session: Option<HeaderValue>,
+    ) -> Result<Option<HttpResponse>, RpcError> {
         let had_session = session.is_some();
         let response = self.post(body, session).await?;
-        Ok(if response.status == 404 && had_session {
-            Reply::Lost
-        } else {
-            Reply::Received(response)
-        })
+        Ok((response.status != 404 || !had_session).then_some(response))
     }
 
     /// Opens the lost session again, unless another message has done so already.

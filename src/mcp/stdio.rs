@@ -128,11 +128,11 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
         }
     }
 
-    fn accept(&self, line: &str) -> Result<Option<ClientJsonRpcMessage>, (Value, RpcError)> {
-        match Incoming::parse(line.as_bytes()).map_err(|error| (Value::Null, error))? {
+    fn accept(&self, line: &str) -> Result<Option<ClientJsonRpcMessage>, Box<(Value, RpcError)>> {
+        match Incoming::parse(line.as_bytes()).map_err(|error| Box::new((Value::Null, error)))? {
             Incoming::Request { id, method, params } => {
-                let mut request =
-                    message::request(&method, params).map_err(|error| (id.clone(), error))?;
+                let mut request = message::request(&method, params)
+                    .map_err(|error| Box::new((id.clone(), error)))?;
                 request.extensions.insert(self.caller.clone());
                 Ok(Some(message::wrap_request(self.ids.open(id), request)))
             }
@@ -173,7 +173,7 @@ where
                 Ok(Ok(line)) => match self.accept(&line) {
                     Ok(Some(message)) => return Some(message),
                     Ok(None) => continue,
-                    Err(refusal) => refusal,
+                    Err(refusal) => *refusal,
                 },
                 Ok(Err(fault)) => (Value::Null, fault.to_error()),
                 Err(error) => {

@@ -6,7 +6,7 @@
 //! - [`streamable`]: POST, GET and DELETE of `/mcp`.
 //! - [`legacy_sse`]: `/sse` and `/messages`.
 //! - [`reply`]: plain JSON or an event stream.
-//! - [`health`]: `/health`.
+//! - [`health`] answers `/health`.
 
 pub mod checks;
 pub mod health;
