@@ -61,6 +61,28 @@ async fn a_station_that_is_down_is_named_and_welcome_back() {
 }
 
 #[tokio::test]
+async fn a_station_that_comes_back_changed_is_looked_at_afresh() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    let break_down = |cut: bool| {
+        bench.mock.switches().change(|switches| {
+            switches.faults.cut = cut;
+            switches.ord.forms = mock_station::switches::OrdForms {
+                encoded_path: true,
+                literal_path: false,
+                query: false,
+            };
+        });
+    };
+    break_down(true);
+    let (tool, arguments) = calls().remove(1);
+    bench.failure(tool, arguments.clone()).await;
+    break_down(false);
+    bench.answer(tool, arguments).await;
+    works(&bench).await;
+}
+
+#[tokio::test]
 async fn a_slow_station_is_given_up_at_the_deadline() {
     let bench = Bench::new().await;
     works(&bench).await;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::support::{Bench, NOW};
 
 /// The record as readHistory shows it.
-fn expected_record(station: &Station, record: &HistoryRecord) -> Value {
+pub fn expected_record(station: &Station, record: &HistoryRecord) -> Value {
     let local = record.timestamp.with_timezone(&station.zone());
     let mut expected = json!({
         "timestamp": local.to_rfc3339_opts(chrono::SecondsFormat::Millis, false),
@@ -54,7 +54,7 @@ fn expected_record(station: &Station, record: &HistoryRecord) -> Value {
     expected
 }
 
-fn assert_record(actual: &Value, expected: &Value) {
+pub fn assert_record(actual: &Value, expected: &Value) {
     for (key, value) in expected.as_object().unwrap() {
         assert_eq!(&actual[key], value, "{key} of {actual}");
     }

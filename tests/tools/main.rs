@@ -6,4 +6,5 @@ mod browse;
 mod faults;
 mod history;
 mod points;
+mod site;
 mod support;

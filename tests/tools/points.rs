@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Bench, ord_of};
 
-fn points(station: &Station) -> Vec<Handle> {
+pub fn points(station: &Station) -> Vec<Handle> {
     station
         .descendants(station.root())
         .filter(|component| component.ty().is("control:ControlPoint"))
@@ -15,7 +15,7 @@ fn points(station: &Station) -> Vec<Handle> {
 }
 
 /// Checks an answer against the model; texts of the station's display language are left to the station.
-fn check(station: &Station, point: Handle, answer: &Value) {
+pub fn check(station: &Station, point: Handle, answer: &Value) {
     let component = station.component(point).unwrap();
     let (value, status) = station.out(point).unwrap();
     let ord = ord_of(station, point);

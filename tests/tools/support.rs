@@ -53,6 +53,16 @@ impl Bench {
         let now: DateTime<Utc> = NOW.parse().expect("a time");
         let mut model = sample::station(now).expect("the sample station");
         edit(&mut model);
+        Self::serving(model, now, switch, account).await
+    }
+
+    /// Any model, with both clocks stopped at `now`.
+    pub async fn serving(
+        model: Station,
+        now: DateTime<Utc>,
+        switch: impl FnOnce(&mut Switches),
+        account: Account,
+    ) -> Self {
         let clock = Arc::new(mock_station::clock::TestClock::at(now));
         let mut switches = Switches::default();
         switch(&mut switches);

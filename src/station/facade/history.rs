@@ -75,12 +75,17 @@ pub(super) struct HistoryColumns {
     trend_flags: bool,
 }
 
-impl HistoryColumns {
-    pub(super) const ALL: Self = Self {
-        millis: true,
-        trend_flags: true,
-    };
+impl Default for HistoryColumns {
+    /// All of them, until a station refuses one.
+    fn default() -> Self {
+        Self {
+            millis: true,
+            trend_flags: true,
+        }
+    }
+}
 
+impl HistoryColumns {
     /// The next smaller set to try when a query is refused.
     fn reduced(self) -> Option<Self> {
         match self {

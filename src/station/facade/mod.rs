@@ -25,7 +25,7 @@ mod search;
 mod view;
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +45,7 @@ use self::history::{HistoryColumns, HistorySource};
 use self::interfaces::{Interface, Interfaces};
 use crate::clock::SharedClock;
 use crate::station::boxp::{BoxClient, TypeCache};
+use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::obix::ObixClient;
 use crate::station::web::WebSession;
@@ -70,11 +71,13 @@ pub struct StationFacade {
     configured_zone: Option<Tz>,
     interfaces: Interfaces,
     prefers_tables: AtomicBool,
+    /// The station was gone: it may come back with other interfaces.
+    was_unreachable: AtomicBool,
     learned: Mutex<Learned>,
 }
 
 /// What was found out about the station.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Learned {
     history_columns: HistoryColumns,
     extensions: HashMap<String, (HistorySource, Duration)>,
@@ -95,12 +98,8 @@ impl StationFacade {
             configured_zone,
             interfaces: Interfaces::default(),
             prefers_tables: AtomicBool::new(false),
-            learned: Mutex::new(Learned {
-                history_columns: HistoryColumns::ALL,
-                extensions: HashMap::new(),
-                zone: None,
-                display: None,
-            }),
+            was_unreachable: AtomicBool::new(false),
+            learned: Mutex::default(),
         }
     }
 
@@ -149,7 +148,24 @@ impl StationFacade {
         let outcome = work.await;
         self.interfaces
             .note(interface, &outcome, self.clock.monotonic());
+        match &outcome {
+            Err(FacadeError::Station(StationError::Unreachable { .. })) => {
+                self.was_unreachable.store(true, Ordering::Relaxed);
+            }
+            Ok(_) if self.was_unreachable.swap(false, Ordering::Relaxed) => self.forget(),
+            _ => {}
+        }
         outcome
+    }
+
+    /// Forgets what was learned of the station, so that the next operations find out anew; types stay, since they
+    /// belong to the station's version for the life of the process.
+    pub fn forget(&self) {
+        tracing::info!(station = %self.station(), "what was learned of the station is found out anew");
+        self.bql.forget();
+        self.obix.forget();
+        self.prefers_tables.store(false, Ordering::Relaxed);
+        self.learned(|learned| *learned = Learned::default());
     }
 
     fn learned<T>(&self, read: impl FnOnce(&mut Learned) -> T) -> T {
