@@ -184,7 +184,14 @@ fn data(
             Value::from(format!("{} {}", equipment.equipment.device, name)),
         )
         .with("msgText", Value::from(message(point, first)))
-        .with("fromState", Value::from("normal"))
+        .with(
+            "fromState",
+            Value::from(if now == SourceState::Normal {
+                first.tag()
+            } else {
+                "normal"
+            }),
+        )
         .with("toState", Value::from(now.tag()))
         .with("timeZone", Value::from("America/New_York"))
         .with("location", Value::from(equipment.equipment.id.as_str()));

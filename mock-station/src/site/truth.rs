@@ -68,7 +68,7 @@ const FAULTS: [FaultRow; 12] = [
         "leaking heating valve",
         |f| f.leaking_heating_valve,
         &["AHU-2"],
-        &["leaking_valve"],
+        &["leaking_valve", "g36_afdd"],
         &["HW", "CHW"],
     ),
     (
@@ -133,8 +133,8 @@ const FAULTS: [FaultRow; 12] = [
         &["VAV-2-05"],
         &[
             "airflow_tracking",
-            "static_cohort_starvation",
             "static_rogue_zone_census",
+            "unmet_setpoint_hours",
         ],
         &["AHU-2", "VAV-2-04", "VAV-2-06"],
     ),

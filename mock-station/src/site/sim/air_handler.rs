@@ -90,7 +90,7 @@ impl AirHandler {
             seed,
             index,
             design_airflow,
-            cooling_capacity: design_airflow * AIR_HEAT * 30.0 * 1.4,
+            cooling_capacity: design_airflow * AIR_HEAT * 22.0 * 1.4,
             heating_capacity: design_airflow * AIR_HEAT * 30.0,
         }
     }
@@ -114,7 +114,7 @@ impl AirHandler {
         }
         let typical_return = 75.5;
         let entering = typical_return - STUCK_DAMPER * (typical_return - context.weather.dry_bulb);
-        let typical_airflow = 0.85 * self.design_airflow;
+        let typical_airflow = 0.72 * self.design_airflow;
         let reach = self.cooling_capacity / latent_factor(context) / (AIR_HEAT * typical_airflow);
         (entering - (context.supply_air_setpoint - FAN_HEAT) - reach).max(0.0)
     }
