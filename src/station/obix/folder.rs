@@ -181,10 +181,12 @@ fn stays_local(error: &StationError) -> bool {
 
 fn read_folder(path: &ObixPath, document: &Document) -> Folder {
     let root = &document.root;
+    // `null` on a point's reference tells of its value; only a proxy extension that is null is not there.
     let children = root
         .children
         .iter()
-        .filter(|child| child.element == Element::Ref && !child.is_null());
+        .filter(|child| child.element == Element::Ref)
+        .filter(|child| !child.is_null() || classify(child) != ComponentClass::ProxyExtension);
     let operations = root
         .children
         .iter()
@@ -253,7 +255,8 @@ mod tests {
             <ref name="Zone1" href="Zone1/" is="/obix/def/control:NumericWritable /obix/def/control:NumericPoint obix:Point" display="72.5 °F {ok} @ 10"/>
             <ref name="NumericInterval" href="NumericInterval/" is="/obix/def/history:NumericIntervalHistoryExt"/>
             <ref name="proxyExt" href="proxyExt/" is="/obix/def/bacnet:BacnetNumericProxyExt"/>
-            <ref name="null" href="n/" null="true"/>
+            <ref name="none" href="none/" is="/obix/def/control:NullProxyExt" null="true"/>
+            <ref name="Empty" href="Empty/" is="/obix/def/control:NumericPoint obix:Point" null="true" display="- {null}"/>
             <ref name="Sub$20Folder" href="https://wrong/obix/config/Demo/Sub$20Folder/" is="/obix/def/baja:Folder"/>
             <op name="reset" href="reset/"/></obj>"#;
         let root = decode(body.as_bytes(), None).expect("valid");
@@ -276,11 +279,12 @@ mod tests {
                 ("Zone1", ComponentClass::Point),
                 ("NumericInterval", ComponentClass::HistoryExtension),
                 ("proxyExt", ComponentClass::ProxyExtension),
+                ("Empty", ComponentClass::Point),
                 ("Sub$20Folder", ComponentClass::Other)
             ]
         );
         assert_eq!(
-            folder.children[3].path.path(),
+            folder.children[4].path.path(),
             "/obix/config/Demo/Sub$20Folder/"
         );
         assert_eq!(
