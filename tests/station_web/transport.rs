@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mock_station::model::accounts::OBIX;
 use niagara_bridge::clock::SystemClock;
 use niagara_bridge::station::http::{CallScope, Trust, fingerprint_of};
@@ -373,4 +375,60 @@ async fn an_interface_that_refuses_a_good_login_is_named_and_costs_one_new_login
             .status,
         200
     );
+}
+
+/// A server that plays the header exchange without knowing the password.
+fn impostor() -> Arc<Script> {
+    script(|head, _| {
+        let authorization = head
+            .lines()
+            .find_map(|line| line.strip_prefix("authorization: "))
+            .unwrap_or_default();
+        if authorization.is_empty() {
+            return answer("302 Found", "Location: /login\r\n", "");
+        }
+        let challenge = |text: &str| {
+            answer(
+                "401 Unauthorized",
+                &format!("WWW-Authenticate: {text}\r\n"),
+                "",
+            )
+        };
+        if authorization.starts_with("HELLO ") {
+            return challenge("SCRAM hash=SHA-256, handshakeToken=t1");
+        }
+        let data = authorization
+            .split("data=")
+            .nth(1)
+            .and_then(|rest| rest.split(',').next())
+            .unwrap_or_default();
+        let message = String::from_utf8(URL_SAFE_NO_PAD.decode(data).unwrap()).unwrap();
+        if let Some(nonce) = message
+            .split("r=")
+            .nth(1)
+            .filter(|_| message.starts_with("n,,"))
+        {
+            let first = URL_SAFE_NO_PAD.encode(format!("r={nonce}server,s=AAECAwQFBgc=,i=4"));
+            return challenge(&format!(
+                "SCRAM handshakeToken=t2, data={first}, hash=SHA-256"
+            ));
+        }
+        let last = URL_SAFE_NO_PAD.encode("v=AFzQaoo69oHDlFwPyJ3M0e5iHMHj5zHjAS2aa+QYE1g=");
+        let info = format!("Authentication-Info: authToken=stolen, hash=SHA-256, data={last}\r\n");
+        answer("200 OK", &info, TABLE)
+    })
+}
+
+#[tokio::test]
+async fn an_impostor_in_the_header_exchange_never_sees_a_token_used() {
+    let authority = serve(impostor(), None).await;
+    let session = session(&format!("http://{authority}/"), |options| {
+        options.scheme = LoginScheme::HeaderScram;
+    });
+    let error = session.login(&scope()).await.unwrap_err();
+    let StationError::Auth { cause, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(*cause, AuthCause::ServerSignature, "{error}");
+    assert!(!session.is_logged_in());
 }
