@@ -1,7 +1,7 @@
 //! The station's clock: everything that ages (samples, overrides, sessions, lockouts) asks it and never the machine.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A source of the station's present time.
 pub trait StationClock: Send + Sync {
@@ -86,6 +86,44 @@ impl StationClock for TestClock {
     }
 }
 
+/// Another clock seen through a shift that can be changed while it runs: a station's clock that is set wrong.
+pub struct ShiftedClock {
+    inner: Arc<dyn StationClock>,
+    shift: Mutex<TimeDelta>,
+}
+
+impl ShiftedClock {
+    /// `inner` without a shift.
+    pub fn new(inner: Arc<dyn StationClock>) -> Self {
+        Self {
+            inner,
+            shift: Mutex::new(TimeDelta::zero()),
+        }
+    }
+
+    /// How far it is ahead of the clock behind it.
+    pub fn shift(&self) -> TimeDelta {
+        *self.shift.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Jumps by `step`, forwards or backwards; a jump out of the calendar is ignored.
+    pub fn jump(&self, step: TimeDelta) {
+        let mut shift = self.shift.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sum) = shift.checked_add(&step)
+            && self.inner.now().checked_add_signed(sum).is_some()
+        {
+            *shift = sum;
+        }
+    }
+}
+
+impl StationClock for ShiftedClock {
+    fn now(&self) -> DateTime<Utc> {
+        let now = self.inner.now();
+        now.checked_add_signed(self.shift()).unwrap_or(now)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,5 +152,20 @@ mod tests {
         );
         clock.set(start);
         assert_eq!(clock.now(), start);
+    }
+
+    #[test]
+    fn a_shifted_view_jumps_and_follows_the_clock_behind_it() {
+        let start = Utc.with_ymd_and_hms(2025, 7, 1, 12, 0, 0).unwrap();
+        let behind = Arc::new(TestClock::at(start));
+        let clock = ShiftedClock::new(behind.clone());
+        clock.jump(TimeDelta::hours(-2));
+        behind.advance(TimeDelta::seconds(5));
+        assert_eq!(
+            clock.now(),
+            start + TimeDelta::seconds(5) - TimeDelta::hours(2)
+        );
+        clock.jump(TimeDelta::MAX);
+        assert_eq!(clock.shift(), TimeDelta::hours(-2));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use clap::{Parser, ValueEnum};
 use mock_station::clock::{StationClock, SystemClock};
+use mock_station::fox::{FoxScenario, FoxSettings};
 use mock_station::model::accounts;
 use mock_station::server::MockStation;
 use mock_station::site::SiteOptions;
@@ -19,6 +20,24 @@ struct Arguments {
     /// Address of the web service.
     #[arg(long, default_value = "127.0.0.1:8080")]
     http: SocketAddr,
+    /// Also serve the web tier over TLS; without an address at 127.0.0.1:8443.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8443")]
+    https: Option<SocketAddr>,
+    /// Redirect plain requests to TLS.
+    #[arg(long, requires = "https")]
+    https_only: bool,
+    /// Also answer Fox hellos; without an address at 127.0.0.1:1911.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:1911")]
+    fox: Option<SocketAddr>,
+    /// Also answer Fox hellos over TLS; without an address at 127.0.0.1:4911.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:4911")]
+    foxs: Option<SocketAddr>,
+    /// What the Fox ports do.
+    #[arg(long, default_value = "n4")]
+    fox_scenario: FoxScenario,
+    /// Also open the control port, which has no login; without an address at 127.0.0.1:8090.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8090")]
+    control: Option<SocketAddr>,
     /// The station's time at start (RFC 3339); it runs on from there. Default: the machine's time.
     #[arg(long)]
     clock: Option<DateTime<Utc>>,
@@ -88,13 +107,28 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         points: arguments.points,
         ..SiteOptions::at(clock.now())
     };
-    let mock = MockStation::builder()
+    let mut builder = MockStation::builder()
         .site(site)
         .clock(clock)
         .switches(switches(&arguments))
-        .bind(arguments.http)
-        .start()
-        .await?;
+        .fox_settings(FoxSettings::from(arguments.fox_scenario))
+        .bind(arguments.http);
+    if let Some(address) = arguments.https {
+        builder = builder.bind_https(address);
+    }
+    if let Some(address) = arguments.fox {
+        builder = builder.bind_fox(address);
+    }
+    if let Some(address) = arguments.foxs {
+        builder = builder.bind_foxs(address);
+    }
+    if let Some(address) = arguments.control {
+        builder = builder.bind_control(address);
+    }
+    let mock = builder.start().await?;
+    if arguments.https_only {
+        mock.redirect_to_https();
+    }
     announce(&mock);
     tokio::signal::ctrl_c().await?;
     mock.shutdown().await;
@@ -113,6 +147,26 @@ fn switches(arguments: &Arguments) -> Switches {
 fn announce(mock: &MockStation) {
     let station = mock.station().read();
     println!("Station {} at {}", station.name(), mock.url());
+    if let Some(url) = mock.https_url() {
+        println!("TLS at {url}");
+    }
+    if let Some(fox) = mock.fox() {
+        for (name, address) in [("Fox", fox.address()), ("Foxs", fox.secure_address())] {
+            if let Some(address) = address {
+                println!("{name} at {address}");
+            }
+        }
+    }
+    if let Some(url) = mock.control_url() {
+        println!("Control at {url}/state");
+    }
+    if mock.serves_tls() {
+        let certificate = mock.certificate();
+        println!(
+            "Certificate {}, SHA-256 {}",
+            certificate.subject, certificate.fingerprint
+        );
+    }
     println!("Components: {}", station.component_count());
     println!("Accounts:");
     for account in accounts::ALL {

@@ -2,10 +2,12 @@
 
 mod context;
 mod exchange;
-mod listener;
+mod lifecycle;
+pub(crate) mod listener;
 mod log;
+mod operate;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -14,12 +16,16 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{StationClock, SystemClock};
+use crate::control;
+use crate::fox::{FoxService, FoxSettings};
 use crate::model::{ModelError, SharedStation, sample};
 use crate::site::{Harborview, SiteOptions};
 use crate::switches::{SharedSwitches, Switches};
+use crate::tls::{CertificateProfile, Certificates, TlsError};
 
 pub use context::{AuthenticatedUser, ServerContext};
 pub use exchange::{PlainRequest, PlainResponse, form_parameter};
+pub use lifecycle::Lifecycle;
 pub use log::{Log, LoginEntry, LoginOutcome, LoginWay, RequestEntry};
 
 /// A stand-in station that serves its web tier on a local port until shut down or dropped.
@@ -36,8 +42,12 @@ pub use log::{Log, LoginEntry, LoginOutcome, LoginWay, RequestEntry};
 pub struct MockStation {
     context: ServerContext,
     address: SocketAddr,
+    https: Option<SocketAddr>,
+    control: Option<SocketAddr>,
+    fox: Option<FoxService>,
+    certificates: Arc<Certificates>,
     stop: CancellationToken,
-    listener: Option<JoinHandle<()>>,
+    listeners: Vec<JoinHandle<()>>,
 }
 
 /// The station could not be started.
@@ -50,6 +60,8 @@ pub enum StartError {
     },
     #[error("the station cannot be built: {0}")]
     Model(#[from] ModelError),
+    #[error("the station's TLS cannot be set up: {0}")]
+    Tls(#[from] TlsError),
 }
 
 impl MockStation {
@@ -116,10 +128,10 @@ impl MockStation {
     /// Stops listening, closes all connections and waits for the listener to end.
     pub async fn shutdown(mut self) {
         self.stop.cancel();
-        if let Some(listener) = self.listener.take()
-            && let Err(error) = listener.await
-        {
-            tracing::warn!(%error, "the station's listener did not end cleanly");
+        for listener in std::mem::take(&mut self.listeners) {
+            if let Err(error) = listener.await {
+                tracing::warn!(%error, "a listener of the station did not end cleanly");
+            }
         }
     }
 }
@@ -138,7 +150,16 @@ pub struct Builder {
     clock: Option<Arc<dyn StationClock>>,
     switches: Option<Switches>,
     bind: Option<SocketAddr>,
+    https: Option<SocketAddr>,
+    control: Option<SocketAddr>,
+    fox: Option<SocketAddr>,
+    foxs: Option<SocketAddr>,
+    fox_settings: FoxSettings,
+    certificate: CertificateProfile,
 }
+
+/// A free port of this machine, reachable only from it.
+const ANY_LOCAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 impl Builder {
     /// The component model to serve, with its clock; default is the small sample station.
@@ -170,18 +191,69 @@ impl Builder {
         self
     }
 
+    /// Also serves the web tier over TLS, on a free port of 127.0.0.1.
+    pub fn https(self) -> Self {
+        self.bind_https(ANY_LOCAL)
+    }
+
+    /// Also serves the web tier over TLS, at this address.
+    pub fn bind_https(mut self, address: SocketAddr) -> Self {
+        self.https = Some(address);
+        self
+    }
+
+    /// The first certificate of all TLS ports; default is [`CertificateProfile::Station`].
+    pub fn certificate(mut self, profile: CertificateProfile) -> Self {
+        self.certificate = profile;
+        self
+    }
+
+    /// Also answers Fox hellos, plain and over TLS, on free ports of 127.0.0.1.
+    pub fn fox(self, settings: FoxSettings) -> Self {
+        self.bind_fox(ANY_LOCAL)
+            .bind_foxs(ANY_LOCAL)
+            .fox_settings(settings)
+    }
+
+    /// Also answers Fox hellos at this address.
+    pub fn bind_fox(mut self, address: SocketAddr) -> Self {
+        self.fox = Some(address);
+        self
+    }
+
+    /// Also answers Fox hellos over TLS at this address.
+    pub fn bind_foxs(mut self, address: SocketAddr) -> Self {
+        self.foxs = Some(address);
+        self
+    }
+
+    /// What the Fox ports answer.
+    pub fn fox_settings(mut self, settings: FoxSettings) -> Self {
+        self.fox_settings = settings;
+        self
+    }
+
+    /// Also opens the control port, on a free port of 127.0.0.1.
+    pub fn control(self) -> Self {
+        self.bind_control(ANY_LOCAL)
+    }
+
+    /// Also opens the control port at this address. Whoever reaches it commands the station.
+    pub fn bind_control(mut self, address: SocketAddr) -> Self {
+        self.control = Some(address);
+        self
+    }
+
     /// Starts to listen in the caller's tokio runtime.
     ///
     /// # Errors
-    /// When the address cannot be bound.
+    /// When an address cannot be bound, or the model or certificate cannot be made.
     pub async fn start(self) -> Result<MockStation, StartError> {
-        let bind = self.bind.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let failed = |source| StartError::Listen {
-            address: bind,
-            source,
-        };
-        let listener = TcpListener::bind(bind).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let (web, address) = bind(self.bind.unwrap_or(ANY_LOCAL)).await?;
+        let secure = bind_optional(self.https).await?;
+        let control = bind_optional(self.control).await?;
+        let fox = bind_optional(self.fox).await?;
+        let foxs = bind_optional(self.foxs).await?;
         let station = match self.station {
             Some(station) => station,
             None => {
@@ -193,18 +265,79 @@ impl Builder {
                 SharedStation::new(station, clock)
             }
         };
+        let station_name = station.read().name();
+        let certificates = Arc::new(Certificates::generate(&station_name, &self.certificate)?);
         let context = ServerContext::new(
             station.clock().clone(),
             station,
             SharedSwitches::new(self.switches.unwrap_or_default()),
         );
-        let stop = CancellationToken::new();
-        let task = tokio::spawn(listener::serve(listener, context.clone(), stop.clone()));
-        Ok(MockStation {
+        let mut mock = MockStation {
+            fox: FoxService::listening_at(
+                fox.as_ref().map(|(_, address)| *address),
+                foxs.as_ref().map(|(_, address)| *address),
+                self.fox_settings,
+                &certificates,
+            ),
             context,
             address,
-            stop,
-            listener: Some(task),
-        })
+            https: secure.as_ref().map(|(_, address)| *address),
+            control: control.as_ref().map(|(_, address)| *address),
+            certificates,
+            stop: CancellationToken::new(),
+            listeners: Vec::new(),
+        };
+        mock.serve_web(web, secure.map(|(listener, _)| listener))?;
+        mock.serve_fox(fox.map(|(listener, _)| listener), false);
+        mock.serve_fox(foxs.map(|(listener, _)| listener), true);
+        if let Some((listener, _)) = control {
+            let desk = control::Desk::of(&mock);
+            let task = control::serve(listener, desk, mock.stop.clone());
+            mock.listeners.push(tokio::spawn(task));
+        }
+        Ok(mock)
+    }
+}
+
+impl MockStation {
+    fn serve_web(
+        &mut self,
+        plain: TcpListener,
+        secure: Option<TcpListener>,
+    ) -> Result<(), StartError> {
+        let serve = |listener, tls| {
+            let (context, stop) = (self.context.clone(), self.stop.clone());
+            tokio::spawn(listener::serve(listener, tls, context, stop))
+        };
+        let mut tasks = vec![serve(plain, None)];
+        if let Some(secure) = secure {
+            tasks.push(serve(secure, Some(self.certificates.server_config()?)));
+        }
+        self.listeners.extend(tasks);
+        Ok(())
+    }
+
+    fn serve_fox(&mut self, listener: Option<TcpListener>, secure: bool) {
+        if let (Some(listener), Some(service)) = (listener, &self.fox) {
+            let (context, stop) = (self.context.clone(), self.stop.clone());
+            let task = service.clone().serve(listener, secure, context, stop);
+            self.listeners.push(tokio::spawn(task));
+        }
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+async fn bind_optional(
+    address: Option<SocketAddr>,
+) -> Result<Option<(TcpListener, SocketAddr)>, StartError> {
+    match address {
+        Some(address) => Ok(Some(bind(address).await?)),
+        None => Ok(None),
     }
 }

@@ -55,6 +55,8 @@ pub struct LoginSwitches {
     pub csrf_box: bool,
     /// Demand the CSRF token on oBIX `POST` and `PUT` from cookie sessions.
     pub csrf_obix: bool,
+    /// Which scheme accounts count as using, whatever each is set to.
+    pub schemes: AccountSchemes,
     /// Redirect every plain request with 303 to `https://` at this authority (§1).
     pub https_only: Option<String>,
 }
@@ -80,9 +82,19 @@ impl Default for LoginSwitches {
             csrf_logout: true,
             csrf_box: false,
             csrf_obix: false,
+            schemes: AccountSchemes::AsConfigured,
             https_only: None,
         }
     }
+}
+
+/// Authentication schemes of accounts (§2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountSchemes {
+    /// Each account has its own.
+    AsConfigured,
+    BasicOnly,
+    DigestOnly,
 }
 
 /// Whether the handshake token changes at step 2 of header authentication.

@@ -1,8 +1,8 @@
 //! The station as servlets share it.
 
 use super::station::Station;
-use crate::clock::StationClock;
-use chrono::{DateTime, SubsecRound, Utc};
+use crate::clock::{ShiftedClock, StationClock};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A station behind a lock, moved on by its clock whenever somebody looks.
@@ -10,15 +10,28 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub struct SharedStation {
     station: Arc<RwLock<Station>>,
     clock: Arc<dyn StationClock>,
+    shifted: Arc<ShiftedClock>,
 }
 
 impl SharedStation {
-    /// Shares `station`; from now on `clock` is its time.
+    /// Shares `station`; from now on `clock` is its time, until [`SharedStation::jump_clock`] shifts it.
     pub fn new(station: Station, clock: Arc<dyn StationClock>) -> Self {
+        let shifted = Arc::new(ShiftedClock::new(clock));
         Self {
             station: Arc::new(RwLock::new(station)),
-            clock,
+            clock: shifted.clone(),
+            shifted,
         }
+    }
+
+    /// Sets the station's clock forwards or backwards against the clock it was given.
+    pub fn jump_clock(&self, step: TimeDelta) {
+        self.shifted.jump(step);
+    }
+
+    /// How far the station's clock is ahead of the clock it was given.
+    pub fn clock_shift(&self) -> TimeDelta {
+        self.shifted.shift()
     }
 
     /// The clock.

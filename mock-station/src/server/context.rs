@@ -4,13 +4,16 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::lifecycle::Lifecycle;
 use super::log::{Log, LoginEntry, LoginOutcome, LoginWay, RequestEntry};
 use crate::clock::StationClock;
+use crate::faults::Switchboard;
 use crate::model::SharedStation;
-use crate::switches::SharedSwitches;
+use crate::switches::{SharedSwitches, Switches};
 use crate::web::session::SessionStore;
 
 /// The user a servlet works for.
@@ -32,6 +35,8 @@ pub struct ServerContext {
     pub requests: Log<RequestEntry>,
     pub logins: Log<LoginEntry>,
     pub sessions: Arc<SessionStore>,
+    pub faults: Switchboard,
+    pub lifecycle: Arc<Lifecycle>,
     servlet_states: ServletStates,
 }
 
@@ -48,6 +53,8 @@ impl ServerContext {
             requests: Log::default(),
             logins: Log::default(),
             sessions: Arc::default(),
+            faults: Switchboard::default(),
+            lifecycle: Arc::default(),
             servlet_states: ServletStates::default(),
         }
     }
@@ -69,6 +76,27 @@ impl ServerContext {
         drop(states);
         // The key is the value's own type, so the downcast cannot fail; a fresh value keeps this total.
         state.downcast::<T>().unwrap_or_default()
+    }
+
+    /// The same station with switches of its own, for one request that sees it differently.
+    pub(crate) fn with_switches(&self, switches: Switches) -> Self {
+        Self {
+            switches: SharedSwitches::new(switches),
+            ..self.clone()
+        }
+    }
+
+    /// Restarts the station: what it does not save, sessions, the servlets' states and all connections are gone. New
+    /// connections are closed for the time given.
+    pub fn restart(&self, down: Duration) {
+        self.lifecycle.go_down(down);
+        self.station.write().restart(self.now());
+        self.sessions.clear();
+        self.servlet_states
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        self.lifecycle.begin_anew();
     }
 
     pub(crate) fn record_login(&self, user: &str, way: LoginWay, outcome: LoginOutcome) {

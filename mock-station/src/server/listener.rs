@@ -1,27 +1,28 @@
 //! The HTTP/1.1 listener: connections in, whole requests to the web tier, faults on the way out.
 
-use std::convert::Infallible;
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderValue, Request, Response, StatusCode};
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Body, Frame, Incoming};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::context::ServerContext;
 use super::exchange::{PlainRequest, PlainResponse};
 use super::log::{RequestEntry, masked_target};
-use crate::web;
+use crate::faults::delivery::{Delivery, ReplyBody};
+use crate::faults::plan::Plan;
+use crate::faults::{Interface, Occasion};
+use crate::{tls, web};
 
 /// Largest request body taken; a BOX envelope is 1 MB at most (Station web specification §4.1).
 const BODY_LIMIT: usize = 8 * 1024 * 1024;
@@ -29,23 +30,53 @@ const BODY_LIMIT: usize = 8 * 1024 * 1024;
 /// How long requests in work may take to end after shutdown was asked for.
 const GRACE: Duration = Duration::from_secs(2);
 
-type ReplyBody = BoxBody<Bytes, io::Error>;
+/// Longest TLS handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Closes the connection without an answer.
 #[derive(Debug, thiserror::Error)]
 #[error("connection cut by a fault switch")]
 struct Cut;
 
-pub(super) async fn serve(listener: TcpListener, context: ServerContext, stop: CancellationToken) {
+/// Serves the web tier on a listener, in TLS when settings for it are given, until told to stop.
+pub(super) async fn serve(
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    context: ServerContext,
+    stop: CancellationToken,
+) {
     let connections = TaskTracker::new();
+    while let Some(stream) = accept(&listener, &context, &stop).await {
+        connections.spawn(serve_stream(
+            stream,
+            tls.clone(),
+            context.clone(),
+            stop.clone(),
+        ));
+    }
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+}
+
+/// The next connection to a station that is up; none when it stops.
+pub(crate) async fn accept(
+    listener: &TcpListener,
+    context: &ServerContext,
+    stop: &CancellationToken,
+) -> Option<TcpStream> {
     loop {
         let accepted = tokio::select! {
-            () = stop.cancelled() => break,
+            () = stop.cancelled() => return None,
             accepted = listener.accept() => accepted,
         };
         match accepted {
+            Ok(_) if context.lifecycle.is_down() => {}
             Ok((stream, _)) => {
-                connections.spawn(serve_connection(stream, context.clone(), stop.clone()));
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "cannot switch off Nagle's algorithm");
+                }
+                return Some(stream);
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -54,16 +85,41 @@ pub(super) async fn serve(listener: TcpListener, context: ServerContext, stop: C
             }
         }
     }
-    drop(listener);
-    connections.close();
-    connections.wait().await;
 }
 
-async fn serve_connection(stream: TcpStream, context: ServerContext, stop: CancellationToken) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "cannot switch off Nagle's algorithm");
+async fn serve_stream(
+    stream: TcpStream,
+    tls: Option<Arc<ServerConfig>>,
+    context: ServerContext,
+    stop: CancellationToken,
+) {
+    let process = context.lifecycle.connections();
+    let served = async {
+        let Some(config) = tls else {
+            return serve_connection(stream, false, context, stop).await;
+        };
+        let handshake = TlsAcceptor::from(config).accept(stream);
+        match tokio::time::timeout(HANDSHAKE, handshake).await {
+            Ok(Ok(stream)) => serve_connection(stream, true, context, stop).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!("a TLS handshake took too long"),
+        }
+    };
+    tokio::select! {
+        () = served => {}
+        () = process.cancelled() => {}
     }
-    let service = service_fn(move |request| answer(context.clone(), request));
+}
+
+async fn serve_connection<Stream>(
+    stream: Stream,
+    secure: bool,
+    context: ServerContext,
+    stop: CancellationToken,
+) where
+    Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request| answer(context.clone(), secure, request));
     let connection =
         hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
@@ -87,6 +143,7 @@ async fn serve_connection(stream: TcpStream, context: ServerContext, stop: Cance
 
 async fn answer(
     context: ServerContext,
+    secure: bool,
     request: Request<Incoming>,
 ) -> Result<Response<ReplyBody>, Cut> {
     let faults = context.switches.get().faults.clone();
@@ -96,9 +153,11 @@ async fn answer(
     if faults.cut {
         return Err(Cut);
     }
+    let plan = Plan::new(context.faults.draw(&occasion(&context, &request)));
+    disturb(&plan, &context).await?;
     let request = match whole_request(request).await {
         Ok(request) => request,
-        Err(response) => return Ok(reply(*response, None)),
+        Err(response) => return Ok(reply(*response, Delivery::default())),
     };
     if request.raw_path.starts_with("/obix") {
         let obix = context.switches.get().obix.clone();
@@ -109,8 +168,77 @@ async fn answer(
             return Err(Cut);
         }
     }
-    let response = dispatch(context, request).await;
-    Ok(reply(response, faults.body_limit))
+    let seen = transport_view(plan.context(&context), secure);
+    let mut response = match plan.refusal(&seen, &request) {
+        Some(refusal) => log_refusal(&seen, &request, refusal),
+        None => dispatch(seen, request).await,
+    };
+    plan.alter(&mut response);
+    if secure {
+        tls::mark_secure(&mut response.headers);
+    }
+    let mut delivery = plan.delivery(response.body.len());
+    if let Some(limit) = faults.body_limit {
+        delivery.cut_at(limit);
+    }
+    Ok(reply(response, delivery))
+}
+
+fn occasion(context: &ServerContext, request: &Request<Incoming>) -> Occasion {
+    Occasion {
+        time: context.now(),
+        interface: Interface::of(request.uri().path(), request.headers()),
+        method: request.method().to_string(),
+        target: masked_target(request.uri().path(), request.uri().query()),
+    }
+}
+
+/// Lets happen what the faults do before the request is looked at.
+async fn disturb(plan: &Plan, context: &ServerContext) -> Result<(), Cut> {
+    let latency = plan.latency();
+    if !latency.is_zero() {
+        tokio::time::sleep(latency).await;
+    }
+    if let Some(down) = plan.restart() {
+        let context = context.clone();
+        // Waits for the station's lock, which servlets may hold for a while.
+        let restarted = tokio::task::spawn_blocking(move || context.restart(down)).await;
+        if let Err(error) = restarted {
+            tracing::error!(%error, "the station could not be restarted");
+        }
+        return Err(Cut);
+    }
+    for step in plan.clock_jumps() {
+        context.station.jump_clock(step);
+    }
+    if plan.cuts() { Err(Cut) } else { Ok(()) }
+}
+
+/// A request that came over TLS needs no redirect to TLS.
+fn transport_view(context: ServerContext, secure: bool) -> ServerContext {
+    let switches = context.switches.get();
+    if !secure || switches.login.https_only.is_none() {
+        return context;
+    }
+    let mut switches = (*switches).clone();
+    switches.login.https_only = None;
+    context.with_switches(switches)
+}
+
+fn log_refusal(
+    context: &ServerContext,
+    request: &PlainRequest,
+    response: PlainResponse,
+) -> PlainResponse {
+    context.requests.push(RequestEntry {
+        time: context.now(),
+        method: request.method.to_string(),
+        target: masked_target(&request.raw_path, request.raw_query.as_deref()),
+        status: response.status.as_u16(),
+        user: None,
+        session: None,
+    });
+    response
 }
 
 /// Counts oBIX requests for the switch that drops every n-th.
@@ -157,7 +285,9 @@ async fn dispatch(context: ServerContext, request: PlainRequest) -> PlainRespons
     served.response
 }
 
-async fn whole_request(request: Request<Incoming>) -> Result<PlainRequest, Box<PlainResponse>> {
+pub(crate) async fn whole_request(
+    request: Request<Incoming>,
+) -> Result<PlainRequest, Box<PlainResponse>> {
     let (head, body) = request.into_parts();
     let body = match Limited::new(body, BODY_LIMIT).collect().await {
         Ok(body) => body.to_bytes(),
@@ -177,53 +307,13 @@ async fn whole_request(request: Request<Incoming>) -> Result<PlainRequest, Box<P
     })
 }
 
-fn reply(response: PlainResponse, cut_at: Option<usize>) -> Response<ReplyBody> {
+pub(crate) fn reply(response: PlainResponse, delivery: Delivery) -> Response<ReplyBody> {
     let length = response.body.len();
-    let body = match cut_at {
-        Some(limit) if limit < length => CutBody {
-            part: Some(response.body.slice(..limit)),
-            flushed: false,
-        }
-        .boxed(),
-        _ => Full::new(response.body)
-            .map_err(|never: Infallible| match never {})
-            .boxed(),
-    };
-    let mut reply = Response::new(body);
+    let mut reply = Response::new(delivery.body(response.body));
     *reply.status_mut() = response.status;
     *reply.headers_mut() = response.headers;
     reply
         .headers_mut()
         .insert(CONTENT_LENGTH, HeaderValue::from(length));
     reply
-}
-
-/// A body that sends its first bytes and then breaks the connection.
-struct CutBody {
-    part: Option<Bytes>,
-    flushed: bool,
-}
-
-impl Body for CutBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        if let Some(part) = self.part.take() {
-            return Poll::Ready(Some(Ok(Frame::data(part))));
-        }
-        if !self.flushed {
-            // The server flushes what it has when a body makes it wait.
-            self.flushed = true;
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        Poll::Ready(Some(Err(io::Error::new(
-            io::ErrorKind::ConnectionReset,
-            "body cut by a fault switch",
-        ))))
-    }
 }

@@ -8,6 +8,7 @@ use super::scram::{ClientFirst, Exchange, ScramError, Verifier, invented_verifie
 use super::session::OpenSession;
 use crate::model::users::{BASIC_SCHEME, DIGEST_SCHEME, User};
 use crate::server::{LoginOutcome, LoginWay, ServerContext};
+use crate::switches::AccountSchemes;
 
 /// Iterations shown for a user that does not exist.
 const INVENTED_ITERATIONS: u32 = 4096;
@@ -36,6 +37,15 @@ impl From<Refusal> for LoginOutcome {
     }
 }
 
+/// The scheme an account counts as using.
+fn scheme<'a>(context: &ServerContext, account: &'a User) -> &'a str {
+    match context.switches.get().login.schemes {
+        AccountSchemes::AsConfigured => &account.scheme,
+        AccountSchemes::BasicOnly => BASIC_SCHEME,
+        AccountSchemes::DigestOnly => DIGEST_SCHEME,
+    }
+}
+
 /// Answers client-first. An unknown user gets an exchange that cannot succeed.
 pub(super) fn challenge(
     context: &ServerContext,
@@ -50,7 +60,7 @@ pub(super) fn challenge(
             stored_key: record.stored_key,
             server_key: record.server_key,
         };
-        (account.scheme == DIGEST_SCHEME, verifier)
+        (scheme(context, account) == DIGEST_SCHEME, verifier)
     });
     let nonce = login::server_nonce();
     match known {
@@ -100,7 +110,7 @@ pub(super) fn check_password(
     let account = context.station.read().users.get(user).cloned();
     let outcome = match account {
         None => Err(Refusal::UnknownUser),
-        Some(account) if account.scheme != BASIC_SCHEME => Err(Refusal::WrongScheme),
+        Some(account) if scheme(context, &account) != BASIC_SCHEME => Err(Refusal::WrongScheme),
         Some(account) if !account.password.verify(password) => Err(Refusal::BadProof),
         Some(_) => admit(context, user),
     };
@@ -168,7 +178,10 @@ fn with_account<T>(
 }
 
 pub(super) fn uses_basic(context: &ServerContext, user: &str) -> bool {
-    with_account(context, user, |account| account.scheme == BASIC_SCHEME).unwrap_or(false)
+    with_account(context, user, |account| {
+        scheme(context, account) == BASIC_SCHEME
+    })
+    .unwrap_or(false)
 }
 
 pub(super) fn concurrent_sessions(context: &ServerContext, user: &str) -> bool {

@@ -219,6 +219,16 @@ fn bearer(
         .ok_or_else(|| Box::new(refused()))
 }
 
+/// The token of a request's BEARER header, whether it is known or not.
+pub(super) fn presented_token(headers: &http::HeaderMap) -> Option<String> {
+    let authorization = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, parameters) = authorization.trim().split_once(char::is_whitespace)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return None;
+    }
+    parse_parameters(parameters).remove("authtoken")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

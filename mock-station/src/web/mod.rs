@@ -77,6 +77,16 @@ pub(crate) fn handle(context: &ServerContext, request: PlainRequest) -> Served {
     }
 }
 
+/// Ends the sessions whose cookies or bearer tokens a request carries.
+pub(crate) fn end_presented_sessions(context: &ServerContext, request: &PlainRequest) {
+    for id in cookies::values(&request.headers, cookies::SESSION) {
+        context.sessions.end(id);
+    }
+    if let Some(token) = header_auth::presented_token(&request.headers) {
+        context.sessions.end(&token);
+    }
+}
+
 fn protected(context: &ServerContext, caller: Caller, request: PlainRequest) -> Served {
     let switches = context.switches.get();
     let mut response = if accounts::eula_pending(context, &caller.session) {
