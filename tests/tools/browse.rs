@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Bench, ord_of};
 
-fn expected_node(station: &Station, handle: Handle, depth: usize) -> Value {
+pub fn expected_node(station: &Station, handle: Handle, depth: usize) -> Value {
     let component = station.component(handle).unwrap();
     let mut node = json!({
         "name": component.name(),

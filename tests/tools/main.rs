@@ -3,6 +3,7 @@
 mod alarms;
 mod bql;
 mod browse;
+mod fallbacks;
 mod faults;
 mod history;
 mod points;

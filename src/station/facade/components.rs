@@ -10,7 +10,6 @@ use super::view::{
     TopSlot,
 };
 use crate::station::boxp::Node;
-use crate::station::boxp::node::SlotKind;
 use crate::station::boxp::tree::{ComponentTree, MAX_COMPONENTS};
 use crate::station::boxp::types::display_name;
 use crate::station::error::StationError;
@@ -203,7 +202,16 @@ impl StationFacade {
     /// The station's name, its top components and the types directly below them.
     pub async fn overview(&self, scope: &CallScope) -> FacadeResult<Overview> {
         let root = Ord::slot(SlotPath::root());
-        let node = self.resolve(scope, &root).await?;
+        let node = match self.resolve(scope, &root).await {
+            Ok(node) => node,
+            Err(error) if self.may_fall_back(&error) => {
+                return self
+                    .overview_by_obix(scope)
+                    .await
+                    .map_err(|second| prefer(error, second));
+            }
+            Err(error) => return Err(error),
+        };
         let station_name = match station_name_of(&node) {
             Some(name) => name,
             None => self.station_name(scope).await?,
@@ -223,13 +231,7 @@ impl StationFacade {
                 Err(error) => return Err(error.into()),
             };
             for child in top.components() {
-                match type_counts
-                    .iter_mut()
-                    .find(|(name, _)| name == child.type_name())
-                {
-                    Some((_, count)) => *count += 1,
-                    None => type_counts.push((child.type_name().to_owned(), 1)),
-                }
+                count_type(&mut type_counts, child.type_name());
             }
         }
         Ok(Overview {
@@ -357,6 +359,13 @@ const WRITABLE: [&str; 5] = [
     "control:StringWritable",
 ];
 
+pub(super) fn count_type(counts: &mut Vec<(String, usize)>, type_spec: &str) {
+    match counts.iter_mut().find(|(name, _)| name == type_spec) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((type_spec.to_owned(), 1)),
+    }
+}
+
 fn restore_order(node: &mut ChildNode) {
     if let Some(children) = &mut node.children {
         children.reverse();
@@ -398,7 +407,6 @@ fn slot_facts(slot: &Node, point_facets: Option<&str>) -> SlotFacts {
         .or(point_facets.filter(|_| shared))
         .and_then(|text| text.parse().ok())
         .unwrap_or_default();
-    debug_assert_ne!(slot.kind, SlotKind::Action);
     SlotFacts {
         name: name.to_owned(),
         type_spec: slot.type_spec.clone(),

@@ -191,6 +191,21 @@ impl StationFacade {
         }
     }
 
+    async fn history_id_without_bql(
+        &self,
+        scope: &CallScope,
+        path: &SlotPath,
+        error: FacadeError,
+    ) -> FacadeResult<Option<String>> {
+        let error = match self.history_id_by_box(scope, path).await {
+            Err(second) if self.may_fall_back(&second) => prefer(error, second),
+            outcome => return outcome,
+        };
+        self.history_id_by_obix(scope, path)
+            .await
+            .map_err(|third| prefer(error, third))
+    }
+
     async fn history_id_by_box(
         &self,
         scope: &CallScope,
@@ -235,10 +250,9 @@ impl StationFacade {
             return Ok(known);
         }
         let id = match self.history_id_by_query(scope, &path).await {
-            Err(error) if self.may_fall_back(&error) || is_bad_query(&error) => self
-                .history_id_by_box(scope, &path)
-                .await
-                .map_err(|second| prefer(error, second))?,
+            Err(error) if self.may_fall_back(&error) || is_bad_query(&error) => {
+                self.history_id_without_bql(scope, &path, error).await?
+            }
             other => other?,
         };
         let id = id.ok_or_else(|| FacadeError::NoHistory {

@@ -7,13 +7,15 @@ use chrono::{DateTime, FixedOffset};
 use chrono_tz::Tz;
 
 use super::StationFacade;
-use super::error::FacadeResult;
+use super::components::count_type;
+use super::error::{FacadeError, FacadeResult};
 use super::history::Reading;
 use super::interfaces::Interface;
 use super::points::shown_facets;
 use super::sample::{HistorySample, SampleKind, SampleValue};
 use super::view::{
-    AlarmRecord, ChildNode, ChildTree, ComponentFacts, PointReading, PointValue, SlotFacts,
+    AlarmRecord, ChildNode, ChildTree, ComponentFacts, Overview, PointReading, PointValue,
+    SlotFacts, TopSlot,
 };
 use super::{HistoryRead, view::StationAbout};
 use crate::station::boxp::tree::MAX_COMPONENTS;
@@ -26,7 +28,7 @@ use crate::station::obix::history::HistoryReadOptions;
 use crate::station::obix::href::ObixPath;
 use crate::station::obix::object::{Attribute, Scalar};
 use crate::station::obix::record::{HistoryRecord, RecordKind};
-use crate::station::ord::{Ord, SlotPath, unescape};
+use crate::station::ord::{Ord, SlotPath, escape, unescape};
 use crate::station::units::unit_by_name;
 
 impl StationFacade {
@@ -161,6 +163,120 @@ impl StationFacade {
             status: Some(out.status),
             active_level: out.active_level.map(|level| level.to_string()),
             facets: shown_facets(&point.facets),
+        })
+    }
+
+    /// The history that a point's extension, or the extension itself, records into.
+    pub(super) async fn history_id_by_obix(
+        &self,
+        scope: &CallScope,
+        path: &SlotPath,
+    ) -> FacadeResult<Option<String>> {
+        let start = obix_path(path)?;
+        let folder = self
+            .over_obix(async { Ok(self.obix().folder(scope, &start).await?) })
+            .await?;
+        let itself = folder
+            .type_spec
+            .as_deref()
+            .is_some_and(|name| name.ends_with("HistoryExt"));
+        let extension = if itself {
+            Some(start)
+        } else {
+            folder
+                .children
+                .into_iter()
+                .find(|child| child.class == ComponentClass::HistoryExtension)
+                .map(|child| child.path)
+        };
+        let Some(extension) = extension else {
+            return Ok(None);
+        };
+        let named = self
+            .over_obix(async { Ok(self.obix().history_name(scope, &extension).await?) })
+            .await?;
+        let name = match named {
+            Some(name) => name,
+            None => match self.configured_history_id(scope, &extension).await? {
+                Some(id) => id,
+                None => return Ok(None),
+            },
+        };
+        // `/Station/Id`, `Station/Id` or a bare `Id` (oBIX specification §10.1).
+        let name = name.trim_start_matches('/');
+        if name.contains('/') {
+            return Ok(Some(format!("/{name}")));
+        }
+        self.history_id_of_name(scope, name).await
+    }
+
+    /// The id of a history whose device is not told: the station's own, else the only one of this name.
+    async fn history_id_of_name(
+        &self,
+        scope: &CallScope,
+        name: &str,
+    ) -> FacadeResult<Option<String>> {
+        let list = self
+            .over_obix(async { Ok(self.obix().histories(scope).await?) })
+            .await?;
+        let own = escape(&self.station_name(scope).await?);
+        let devices: Vec<&str> = list
+            .histories
+            .iter()
+            .filter(|history| history.name == name)
+            .map(|history| history.device.as_str())
+            .collect();
+        let device = match devices.as_slice() {
+            [only] => Some(*only),
+            several => several.iter().copied().find(|device| *device == own),
+        };
+        Ok(device.map(|device| format!("/{device}/{name}")))
+    }
+
+    async fn configured_history_id(
+        &self,
+        scope: &CallScope,
+        extension: &ObixPath,
+    ) -> FacadeResult<Option<String>> {
+        let config = extension.child("historyConfig");
+        let asked = self
+            .over_obix(async { Ok(self.obix().get(scope, &config).await?) })
+            .await;
+        match asked {
+            Ok(document) => Ok(document
+                .root
+                .child("id")
+                .and_then(|id| id.val())
+                .filter(|id| !id.is_empty())
+                .map(str::to_owned)),
+            Err(FacadeError::Station(
+                StationError::NotFound { .. } | StationError::PermissionDenied { .. },
+            )) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The station's top components and what lies below them, by folders.
+    pub(super) async fn overview_by_obix(&self, scope: &CallScope) -> FacadeResult<Overview> {
+        let tree = self
+            .children_by_obix(scope, &Ord::slot(SlotPath::root()), 2)
+            .await?;
+        let tops = tree.root.children.unwrap_or_default();
+        let mut type_counts: Vec<(String, usize)> = Vec::new();
+        for child in tops.iter().flat_map(|top| top.children.iter().flatten()) {
+            count_type(&mut type_counts, &child.type_spec);
+        }
+        Ok(Overview {
+            station_name: self.station_name(scope).await?,
+            top_slots: tops
+                .into_iter()
+                .map(|top| TopSlot {
+                    name: top.name,
+                    type_spec: top.type_spec,
+                    display_name: top.display_name,
+                })
+                .collect(),
+            type_counts,
         })
     }
 
