@@ -32,6 +32,7 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs the command that was typed.
 pub fn main() -> ExitCode {
+    forbid_core_dumps();
     // clap itself ends the process with 2 on wrong usage and with 0 on --help.
     let arguments = Arguments::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
@@ -53,6 +54,21 @@ pub fn main() -> ExitCode {
         Err(error) => {
             eprintln!("niagara-bridge: {}", sentence(&error));
             ExitCode::FAILURE
+        }
+    }
+}
+
+/// A core dump would hold tokens and passwords. Windows writes none unless the administrator asks for them.
+fn forbid_core_dumps() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        let none = Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        };
+        if let Err(error) = setrlimit(Resource::Core, none) {
+            eprintln!("niagara-bridge: core dumps cannot be switched off: {error}.");
         }
     }
 }

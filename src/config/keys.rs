@@ -40,6 +40,8 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'sta
 }
 
 const FOREVER: i64 = i32::MAX as i64;
+/// The in-station module corrects values that are too small instead of refusing them (Tool surface §6).
+const CORRECTED: i64 = i32::MIN as i64;
 
 /// Every key in the order of the written file: names of the in-station module first (Tool surface §6).
 pub const KEYS: &[Key] = &[
@@ -111,7 +113,7 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "sseHeartbeatSec",
-        Kind::Whole(1, 3600),
+        Kind::Whole(CORRECTED, FOREVER),
         "25",
         "Seconds between heartbeats of an SSE stream.",
     ),
@@ -147,7 +149,7 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "maxHistoryRecordsPerQuery",
-        Kind::Whole(0, FOREVER),
+        Kind::Whole(CORRECTED, FOREVER),
         "10000",
         "Most history records in one answer; 10000 is the upper limit.",
     ),
@@ -171,7 +173,7 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "knowledgeBackupCount",
-        Kind::Whole(0, 1000),
+        Kind::Whole(CORRECTED, FOREVER),
         "5",
         "How many such copies are kept.",
     ),

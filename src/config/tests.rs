@@ -30,6 +30,17 @@ fn an_empty_file_means_the_documented_defaults() {
 }
 
 #[test]
+fn too_small_numbers_of_the_old_module_are_corrected() {
+    let config =
+        read("sseHeartbeatSec: 0\nknowledgeBackupCount: -3\nmaxHistoryRecordsPerQuery: -1\n")
+            .expect("corrected");
+    assert_eq!(config.knowledge_backup_count, 0);
+    assert_eq!(config.max_history_records, 10_000);
+    let config = read("maxHistoryRecordsPerQuery: 50000").expect("corrected");
+    assert_eq!(config.max_history_records, 10_000);
+}
+
+#[test]
 fn a_station_is_read_with_all_its_settings() {
     let config = read(
         "station:\n  url: https://station.example\n  user: bridge\n  password: 12345\n  scheme: basic\n  timeZone: Europe/Berlin\n  \

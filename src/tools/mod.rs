@@ -1,6 +1,7 @@
 //! What MCP clients can call: one registry, every tool with the same shape.
 //!
-//! - [`registry`]: [`Tool`], its [`ToolDefinition`], and the ordered, filtered [`Registry`] that runs calls.
+//! - [`definition`]: [`Tool`], its [`ToolDefinition`], and what it answers.
+//! - [`registry`]: the ordered, filtered [`Registry`] that runs calls.
 //! - [`context`]: [`CallContext`], what a call knows of its caller, its time and its server.
 //! - [`schema`]: the one JSON Schema validator and short builders for input and output schemas.
 //! - [`arguments`]: validated arguments and the argument conventions shared by all tools.
@@ -13,6 +14,7 @@ pub mod arguments;
 pub mod bql;
 pub mod browse;
 pub mod context;
+pub mod definition;
 pub mod diagnostic;
 pub mod echo;
 pub mod error;

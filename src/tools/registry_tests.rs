@@ -1,3 +1,5 @@
+use futures::future::BoxFuture;
+
 use super::*;
 use crate::tools::echo::Echo;
 use crate::tools::schema::{integer_between, object, string};

@@ -1,0 +1,281 @@
+//! What a tool is: its definition for clients, what it answers, and the one trait of all tools.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::arguments::Arguments;
+use super::context::CallContext;
+use super::error::ToolError;
+use super::schema::ObjectSchema;
+
+/// Time for a whole station-tool call; clients of the surface give up at 10 s (Tool surface §14).
+pub const STATION_CALL_LIMIT: Duration = Duration::from_secs(9);
+
+/// Categories of tools, in display order (Tool surface §8.11); their names are the names of the tool sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Category {
+    TransportTest,
+    Read,
+    Write,
+    WalkthroughRead,
+    WalkthroughWrite,
+    Management,
+    Search,
+    History,
+    Alarms,
+    Diagnostic,
+    General,
+    Camber,
+}
+
+impl Category {
+    /// Every category in display order.
+    pub const ALL: [Category; 12] = [
+        Self::TransportTest,
+        Self::Read,
+        Self::Write,
+        Self::WalkthroughRead,
+        Self::WalkthroughWrite,
+        Self::Management,
+        Self::Search,
+        Self::History,
+        Self::Alarms,
+        Self::Diagnostic,
+        Self::General,
+        Self::Camber,
+    ];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TransportTest => "transport-test",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::WalkthroughRead => "walkthrough-read",
+            Self::WalkthroughWrite => "walkthrough-write",
+            Self::Management => "management",
+            Self::Search => "search",
+            Self::History => "history",
+            Self::Alarms => "alarms",
+            Self::Diagnostic => "diagnostic",
+            Self::General => "general",
+            Self::Camber => "camber",
+        }
+    }
+
+    /// The category of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|category| category.name() == name)
+    }
+}
+
+/// What a client may assume of a tool; `openWorldHint` is always false (Tool surface §8.0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Annotations {
+    pub read_only: bool,
+    pub destructive: bool,
+    pub idempotent: bool,
+}
+
+impl Annotations {
+    /// Reads and changes nothing.
+    pub const READ: Self = Self {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+    };
+    /// Adds or changes, never removes.
+    pub const MUTATION: Self = Self {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+    };
+    /// May remove or replace.
+    pub const DESTRUCTIVE: Self = Self {
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+    };
+    /// Discards unsaved state and reads again.
+    pub const RELOAD: Self = Self {
+        read_only: false,
+        destructive: false,
+        idempotent: true,
+    };
+
+    fn to_json(self) -> Value {
+        json!({
+            "readOnlyHint": self.read_only,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": false,
+        })
+    }
+}
+
+/// Everything a client sees of a tool, and how its calls are treated.
+#[derive(Debug, Clone)]
+pub struct ToolDefinition {
+    pub name: String,
+    pub category: Category,
+    pub annotations: Annotations,
+    /// What it does, in English, with one example.
+    pub description: String,
+    pub input_schema: Value,
+    /// Schema of `structuredContent`; none for tools that answer with plain text.
+    pub output_schema: Option<Value>,
+    /// The service identity is refused with −32011.
+    pub requires_user_context: bool,
+    /// Time for the whole call.
+    pub limit: Duration,
+    /// Whole-number arguments that are refused outside their bounds; all others are clamped.
+    pub refused_out_of_range: Vec<&'static str>,
+    /// Arguments are validated exactly as given, without the conventions of Tool surface §7.
+    pub strict_arguments: bool,
+}
+
+impl ToolDefinition {
+    /// A tool without arguments, for any identity, with the limit of a station call.
+    pub fn new(
+        name: impl Into<String>,
+        category: Category,
+        annotations: Annotations,
+        description: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            category,
+            annotations,
+            description: description.into(),
+            input_schema: super::schema::object().into(),
+            output_schema: None,
+            requires_user_context: false,
+            limit: STATION_CALL_LIMIT,
+            refused_out_of_range: Vec::new(),
+            strict_arguments: false,
+        }
+    }
+
+    /// Sets the input schema.
+    pub fn input(mut self, schema: ObjectSchema) -> Self {
+        self.input_schema = schema.into();
+        self
+    }
+
+    /// Sets the output schema.
+    pub fn output(mut self, schema: impl Into<Value>) -> Self {
+        self.output_schema = Some(schema.into());
+        self
+    }
+
+    /// Refuses the service identity.
+    pub fn for_users(mut self) -> Self {
+        self.requires_user_context = true;
+        self
+    }
+
+    /// Sets the time for the whole call.
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Refuses these whole-number arguments outside their bounds instead of clamping them.
+    pub fn refusing_out_of_range(mut self, names: &[&'static str]) -> Self {
+        self.refused_out_of_range = names.to_vec();
+        self
+    }
+
+    /// The entry of `tools/list` (Tool surface §2).
+    pub fn to_json(&self) -> Value {
+        let mut entry = json!({
+            "name": self.name,
+            "category": self.category.name(),
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "annotations": self.annotations.to_json(),
+            "requiresUserContext": self.requires_user_context,
+        });
+        if let Some(schema) = &self.output_schema {
+            entry["outputSchema"] = schema.clone();
+        }
+        entry
+    }
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    text: String,
+    structured: Option<Value>,
+}
+
+impl ToolOutput {
+    /// Plain text; a text that is itself a JSON object is promoted to `structuredContent` (Tool surface §5.1).
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let structured = text
+            .starts_with('{')
+            .then(|| serde_json::from_str::<Map<String, Value>>(&text).ok())
+            .flatten()
+            .map(Value::Object);
+        Self { text, structured }
+    }
+
+    /// A JSON object: compact text and the same object as `structuredContent`; other values are text only.
+    pub fn json(value: Value) -> Self {
+        let text = value.to_string();
+        Self {
+            text,
+            structured: value.is_object().then_some(value),
+        }
+    }
+
+    /// Text for people beside an object for programs.
+    pub fn text_with(text: impl Into<String>, structured: Map<String, Value>) -> Self {
+        Self {
+            text: text.into(),
+            structured: Some(Value::Object(structured)),
+        }
+    }
+
+    /// The text content.
+    pub fn as_text(&self) -> &str {
+        &self.text
+    }
+
+    /// The structured content.
+    pub fn structured(&self) -> Option<&Value> {
+        self.structured.as_ref()
+    }
+
+    /// The result of `tools/call`.
+    pub(super) fn into_json(self) -> Value {
+        let mut answer = json!({ "content": [{ "type": "text", "text": self.text }] });
+        if let Some(structured) = self.structured {
+            answer["structuredContent"] = structured;
+        }
+        answer["isError"] = json!(false);
+        answer
+    }
+}
+
+/// Result of [`Tool::run`].
+pub type ToolResult = Result<ToolOutput, ToolError>;
+
+/// One tool: what it is and what it does.
+pub trait Tool: Send + Sync {
+    /// What clients see; asked once, when the registry is built.
+    fn definition(&self) -> ToolDefinition;
+
+    /// Runs one call with arguments that are valid by the input schema.
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult>;
+}
