@@ -114,7 +114,8 @@ impl AirHandler {
         }
         let typical_return = 75.5;
         let entering = typical_return - STUCK_DAMPER * (typical_return - context.weather.dry_bulb);
-        let typical_airflow = 0.72 * self.design_airflow;
+        let typical_airflow =
+            (0.45 + 0.35 * ramp(context.weather.dry_bulb, 70.0, 95.0)) * self.design_airflow;
         let reach = self.cooling_capacity / latent_factor(context) / (AIR_HEAT * typical_airflow);
         (entering - (context.supply_air_setpoint - FAN_HEAT) - reach).max(0.0)
     }

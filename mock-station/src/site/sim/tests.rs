@@ -481,3 +481,49 @@ fn before_a_fault_begins_the_demo_building_equals_its_healthy_twin() {
         );
     }
 }
+
+#[test]
+fn an_overloaded_coil_warms_the_supply_air_of_its_boxes_on_the_hottest_days() {
+    let building = &twins().faulty;
+    let hottest = office_hours(7, 1, 60)
+        .max_by(|a, b| {
+            let outdoor = |at: &i64| building.value(Signal::Outdoor(Outdoor::DryBulb), *at);
+            outdoor(a).total_cmp(&outdoor(b))
+        })
+        .unwrap();
+    let discharge = |building: &Building, zone| {
+        building.value(
+            Signal::Zone(zone, ZoneSignal::DischargeTemperature),
+            hottest,
+        )
+    };
+    assert!(discharge(building, 2) > discharge(&twins().healthy, 2) + 0.5);
+    assert_eq!(discharge(building, 10), discharge(&twins().healthy, 10));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn no_signal_of_any_building_leaves_physical_bounds(seed: u64, minutes in 0..3_650i64 * 1440) {
+        use crate::site::measure::Measure;
+        let at = local_to_epoch_ms(days_from_civil(2020, 1, 1), 0) + minutes * MINUTE_MS;
+        let building = Building::harborview(seed, at);
+        for equipment in crate::site::equipment::of_building(0) {
+            for row in equipment.rows {
+                let signal = row.signal.of(equipment.index);
+                let value = building.value(signal, at);
+                let (low, high) = match row.measure {
+                    Measure::Temperature => (-40.0, 260.0),
+                    Measure::TemperatureDifference => (-5.0, 40.0),
+                    Measure::Percent | Measure::Humidity => (0.0, 115.0),
+                    Measure::Ppm => (300.0, 2_000.0),
+                    Measure::DuctPressure => (-0.1, 3.0),
+                    Measure::Energy | Measure::GasVolume => (0.0, 1.0e9),
+                    measure if measure.kind() != crate::model::PointKind::Numeric => (0.0, 3.0),
+                    _ => (-1.0, 60_000.0),
+                };
+                prop_assert!((low..=high).contains(&value), "{:?} is {} (seed {}, {})", signal, value, seed, at);
+            }
+        }
+    }
+}
