@@ -355,17 +355,23 @@ async fn a_rollup_summarises_the_models_samples_and_leaves_gaps() {
 }
 
 #[tokio::test]
-async fn about_names_station_version_and_zone() {
+async fn about_names_station_version_zone_and_the_time_it_is_there() {
     let mock = start().await;
-    let about = mock
-        .obix(accounts::VIEWER)
-        .about(&scope())
-        .await
-        .expect("about");
-    let station = mock.station.station().read();
-    assert_eq!(about.zone, Some(station.zone()));
-    assert_eq!(about.server_time.expect("a time").to_utc(), station.now());
+    let client = mock.obix(accounts::VIEWER);
+    let about = client.about(&scope()).await.expect("about");
+    assert_eq!(about.zone, Some(mock.station.station().read().zone()));
+    assert_eq!(
+        about.server_time.expect("a time").to_utc(),
+        mock.station.station().now()
+    );
     assert!(about.server_name.is_some() && about.product_version.is_some());
+    mock.clock.advance(TimeDelta::hours(3));
+    let later = client.read_about(&scope()).await.expect("about");
+    assert_eq!(
+        later.server_time.expect("a time").to_utc(),
+        mock.station.station().now()
+    );
+    assert_ne!(later.server_time, about.server_time);
 }
 
 #[tokio::test]
