@@ -285,6 +285,8 @@ pub struct BoxSwitches {
     pub hide_error_text: bool,
     /// Number of polls before the load operation appears.
     pub load_latency: u32,
+    /// How long change events are gathered after a poll that brought some, on the station clock.
+    pub change_gathering: Duration,
     /// Idle limit of a server session, on the station clock.
     pub session_idle: Duration,
     pub session_limit: usize,
@@ -306,6 +308,7 @@ impl Default for BoxSwitches {
             error_style: BoxErrorStyle::N4,
             hide_error_text: false,
             load_latency: 1,
+            change_gathering: Duration::from_millis(100),
             session_idle: Duration::from_secs(90),
             session_limit: 20,
             check_links: true,

@@ -47,19 +47,55 @@ impl<'a> NodeWriter<'a> {
         Some(self.stub_of(component, None))
     }
 
+    /// One slot, also where a load would leave it out as a default; a child component as a stub. None if there is no
+    /// such slot or the user may not read it.
+    pub fn slot(&self, owner: Handle, name: &str) -> Option<Json> {
+        let slot = self.station.slot(owner, name)?;
+        match &slot.content {
+            SlotContent::Property(value) => self
+                .may_read(owner, &slot)
+                .then(|| self.property_node(owner, &slot, value)),
+            SlotContent::Child(child) => {
+                let component = self.station.component(*child)?;
+                let readable = self.station.can_read(self.user, *child);
+                readable.then(|| self.stub_of(component, Some(&slot)))
+            }
+            SlotContent::Action(_) | SlotContent::Topic(_) => Some(self.behaviour_node(&slot)),
+        }
+    }
+
+    /// Whether [`NodeWriter::slot`] gives this slot.
+    pub fn shows(&self, owner: Handle, slot: &SlotView<'_>) -> bool {
+        match &slot.content {
+            SlotContent::Property(_) => self.may_read(owner, slot),
+            SlotContent::Child(child) => self.station.can_read(self.user, *child),
+            SlotContent::Action(_) | SlotContent::Topic(_) => true,
+        }
+    }
+
+    /// The display text of a component: the output of a point, else the display name.
+    pub fn text(&self, handle: Handle) -> Option<String> {
+        let component = self.station.component(handle)?;
+        Some(self.component_text(component))
+    }
+
+    /// One outgoing link as its source knows it.
+    pub fn knob(&self, link: &LinkView) -> Json {
+        json!({
+            "id": knob_id(link),
+            "ss": &*link.ends.source_slot,
+            "to": format!("h:{}", link.ends.target),
+            "ts": &*link.ends.target_slot,
+        })
+    }
+
     /// The value at a `/`-separated path of property slot and struct members. None if there is none or the user
     /// may not read it.
     pub fn property(&self, handle: Handle, path: &str) -> Option<Json> {
         let (first, members) = path.split_once('/').unwrap_or((path, ""));
         let slot = self.station.slot(handle, first)?;
         if members.is_empty() {
-            return match &slot.content {
-                SlotContent::Property(value) if self.may_read(handle, &slot) => {
-                    Some(self.property_node(handle, &slot, value))
-                }
-                SlotContent::Property(_) | SlotContent::Child(_) => None,
-                SlotContent::Action(_) | SlotContent::Topic(_) => Some(self.behaviour_node(&slot)),
-            };
+            return self.slot(handle, first);
         }
         let value = slot.value()?.member(members)?;
         if !self.may_read(handle, &slot) {
@@ -137,14 +173,7 @@ impl<'a> NodeWriter<'a> {
         let links = self.station.links().from(source).iter();
         links
             .filter(|link| self.station.can_read(self.user, link.ends.target))
-            .map(|link| {
-                json!({
-                    "id": knob_id(link),
-                    "ss": &*link.ends.source_slot,
-                    "to": format!("h:{}", link.ends.target),
-                    "ts": &*link.ends.target_slot,
-                })
-            })
+            .map(|link| self.knob(link))
             .collect()
     }
 

@@ -1,9 +1,16 @@
 //! Channel `ssession`: server sessions and the component spaces in them (Station web specification §4.4).
 
+mod action;
+mod fold;
 mod load;
 mod lookup;
+mod operation;
+mod path;
+mod poll;
 mod space;
 mod store;
+mod subscribe;
+mod subscriptions;
 
 use serde_json::{Value, json};
 
@@ -22,7 +29,7 @@ pub fn answer(call: &Call<'_>) -> Result<Value, BoxError> {
         "makessc" => make_space(call),
         "removessc" => remove_space(call),
         "callssc" => call_space(call),
-        "pollchgs" => load::poll(call),
+        "pollchgs" => poll::answer(call),
         "del" => delete(call),
         _ => Err(call.unknown_key()),
     }

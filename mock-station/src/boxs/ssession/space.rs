@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{load, lookup};
+use super::{action, load, lookup, path, subscribe};
 use crate::boxs::call::{Call, bad_body};
 use crate::boxs::error::BoxError;
 
@@ -32,6 +32,10 @@ pub fn answer(handler: &HandlerCall<'_>) -> Result<Value, BoxError> {
     match handler.key {
         "loadRoot" => load::load_root(handler),
         "loadSlots" => load::load_slots(handler),
+        "loadSlotPath" => path::load_slot_path(handler),
+        "sub" => subscribe::subscribe(handler),
+        "unsub" => subscribe::unsubscribe(handler),
+        "getActionParameterDefault" => action::parameter_default(handler),
         "handleToPath" => lookup::handle_to_path(handler),
         "serviceToPath" => lookup::service_to_path(handler),
         "navChildren" => lookup::nav_children(handler),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use indexmap::IndexMap;
 
+use super::subscriptions::Subscriptions;
 use crate::boxs::error::BoxError;
 use crate::model::Handle;
 use crate::switches::BoxSwitches;
@@ -24,6 +25,7 @@ pub struct PendingLoad {
 #[derive(Debug, Default)]
 pub struct Space {
     loads: VecDeque<PendingLoad>,
+    pub subscriptions: Subscriptions,
 }
 
 impl Space {
@@ -96,6 +98,8 @@ impl Session {
 }
 
 /// All sessions of a running station.
+///
+/// Whoever needs the station and a session takes the station first: the lock inside is never held while waiting for it.
 #[derive(Debug, Default)]
 pub struct Sessions {
     by_id: Mutex<HashMap<String, Session>>,
@@ -167,6 +171,12 @@ impl Sessions {
         let mut sessions = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.remove(id);
         Ok(())
+    }
+
+    /// Ends all sessions.
+    pub fn clear(&self) {
+        let mut sessions = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.clear();
     }
 
     /// Number of sessions that have not expired.
