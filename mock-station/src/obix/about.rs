@@ -41,7 +41,7 @@ pub fn object(scope: &Scope<'_>) -> Element {
         .children
         .extend(members.into_iter().map(|(name, member)| {
             member
-                .as_member(name)
+                .into_member(name)
                 .with("displayName", slot_name::friendly(name))
         }));
     about

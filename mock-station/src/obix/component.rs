@@ -58,7 +58,7 @@ fn member(scope: &Scope<'_>, owner: &Component, slot: &SlotView<'_>) -> Option<E
             .may(owner.handle(), slot.flags, Operation::Read)
             .then(|| property(scope, owner, slot, &format!("{}/", slot.name)))
             .flatten()
-            .map(|element| element.as_member(slot.name)),
+            .map(|element| element.into_member(slot.name)),
         SlotContent::Child(child) => {
             let child = scope.station.component(*child)?;
             scope
@@ -67,7 +67,7 @@ fn member(scope: &Scope<'_>, owner: &Component, slot: &SlotView<'_>) -> Option<E
         }
         SlotContent::Action(action) => scope
             .may(owner.handle(), slot.flags, Operation::Invoke)
-            .then(|| op::element(slot, action).as_member(slot.name)),
+            .then(|| op::element(slot, action).into_member(slot.name)),
         SlotContent::Topic(_) => None,
     }
 }
@@ -117,7 +117,7 @@ pub fn reference(scope: &Scope<'_>, component: &Component) -> Element {
     let handle = component.handle();
     let shown = head(scope, component);
     let mut element = Element::new("ref")
-        .as_member(component.name())
+        .into_member(component.name())
         .with("is", contract::of_component(component.ty()));
     for key in ["display", "displayName", "status", "null"] {
         if let Some(text) = shown.get(key) {

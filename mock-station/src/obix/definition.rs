@@ -36,7 +36,7 @@ fn all() -> Element {
     list.children.extend(
         registry::all()
             .iter()
-            .map(|ty| Element::new("ref").as_member(ty.spec())),
+            .map(|ty| Element::new("ref").into_member(ty.spec())),
     );
     list
 }
@@ -88,7 +88,7 @@ fn of_type(scope: &Scope<'_>, ty: &'static TypeDef) -> Element {
                 .with_some("out", action.returns.map(contract::of_parameter)),
             SlotKind::Topic { .. } => continue,
         };
-        object.children.push(member.as_member(&slot.name));
+        object.children.push(member.into_member(&slot.name));
     }
     object
 }

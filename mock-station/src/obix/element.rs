@@ -50,10 +50,15 @@ impl Element {
     }
 
     /// This element with `name` as its first attribute and a relative `href`, as a member of its parent.
-    pub fn as_member(mut self, name: &str) -> Self {
+    pub fn into_member(self, name: &str) -> Self {
+        self.with_name(name).with("href", format!("{name}/"))
+    }
+
+    /// This element with `name` as its first attribute.
+    pub fn with_name(mut self, name: &str) -> Self {
         self.attributes.retain(|(key, _)| key != "name");
         self.attributes.insert(0, ("name".into(), name.to_owned()));
-        self.with("href", format!("{name}/"))
+        self
     }
 
     /// Sets or replaces an attribute.

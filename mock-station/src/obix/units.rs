@@ -33,7 +33,7 @@ fn all() -> Element {
     let mut list = Element::new("obj").with("display", "Units");
     list.children.extend(Unit::all().iter().map(|unit| {
         Element::new("ref")
-            .as_member(&unit.name)
+            .into_member(&unit.name)
             .with("is", "obix:Unit")
             .with("display", unit.symbol.clone())
     }));

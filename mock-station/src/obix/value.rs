@@ -170,7 +170,7 @@ fn structure(scope: &Scope<'_>, body: &StructValue) -> Element {
             facets: &none,
             slot_href: &href,
         };
-        let shown = element(scope, &member.value, &setting).as_member(&member.name);
+        let shown = element(scope, &member.value, &setting).into_member(&member.name);
         object.children.push(shown);
     }
     object

@@ -112,7 +112,7 @@ fn devices(scope: &Scope<'_>) -> Element {
             .filter(|device| histories.of_device(device).any(|one| readable(scope, one)))
             .map(|device| {
                 Element::new("ref")
-                    .as_member(device)
+                    .into_member(device)
                     .with("display", "BHistoryDevice")
                     .with("displayName", slot_name::unescape(device))
             }),
@@ -130,7 +130,7 @@ fn device_list(scope: &Scope<'_>, device: &str, address: &Address) -> Result<Ele
         .children
         .extend(known.filter(|one| readable(scope, one)).map(|one| {
             Element::new("ref")
-                .as_member(one.name())
+                .into_member(one.name())
                 .with("is", "obix:History")
                 .with("display", "BLocalHistory")
                 .with("displayName", slot_name::unescape(one.name()))
@@ -153,8 +153,8 @@ fn object(scope: &Scope<'_>, history: &History) -> Element {
             "count",
             history.count(scope.now).to_string(),
         ))
-        .with_child(named_time("start", bounds.map(|(first, _)| first), zone))
-        .with_child(named_time("end", bounds.map(|(_, last)| last), zone))
+        .with_child(abstime(bounds.map(|(first, _)| first), zone).with_name("start"))
+        .with_child(abstime(bounds.map(|(_, last)| last), zone).with_name("end"))
         .with_child(
             op("op", "query", "~historyQuery/")
                 .with("in", "/obix/def/obix:HistoryFilter")
@@ -179,19 +179,6 @@ fn object(scope: &Scope<'_>, history: &History) -> Element {
         .children
         .extend(preset::references(scope.now, scope.station.zone()));
     object
-}
-
-/// An `abstime` member; null where there is none.
-fn named_time(
-    name: &str,
-    time: Option<chrono::DateTime<chrono::Utc>>,
-    zone: chrono_tz::Tz,
-) -> Element {
-    let mut named = Element::named("abstime", name);
-    for (key, value) in abstime(time, zone).attributes() {
-        named.set(key.to_owned(), value);
-    }
-    named
 }
 
 /// The absolute href of a history.

@@ -1,7 +1,6 @@
 //! `~historyQuery`: records of a history (oBIX specification §10.3).
 
 use super::filter::Filter;
-use super::named_time;
 use crate::model::{History, HistoryRecord};
 use crate::obix::element::Element;
 use crate::obix::scope::Scope;
@@ -23,8 +22,8 @@ pub fn answer(scope: &Scope<'_>, history: &History, filter: &Filter, href: Strin
         .with("is", "obix:HistoryQueryOut")
         .with_child(data)
         .with_child(Element::value("int", "count", records.len().to_string()))
-        .with_child(named_time("start", first, zone))
-        .with_child(named_time("end", last, zone))
+        .with_child(abstime(first, zone).with_name("start"))
+        .with_child(abstime(last, zone).with_name("end"))
         .with_child(prototype(history))
 }
 
@@ -38,16 +37,8 @@ fn row(history: &History, record: &HistoryRecord) -> Element {
     let mut named = Element::named(value::tag(history.kind), "value");
     named.set("val", shown.get("val").unwrap_or_default());
     Element::new("obj")
-        .with_child(with_name("timestamp", &time))
+        .with_child(time.with_name("timestamp"))
         .with_child(named)
-}
-
-fn with_name(name: &str, element: &Element) -> Element {
-    let mut named = Element::new(element.tag.clone()).with("name", name);
-    for (key, value) in element.attributes() {
-        named.set(key.to_owned(), value);
-    }
-    named
 }
 
 /// Zone and unit of all records.

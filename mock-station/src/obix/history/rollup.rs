@@ -1,21 +1,24 @@
 //! `~historyRollup`: dense statistics per interval (oBIX specification §10.5).
 
 use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
 
 use super::filter::Filter;
-use super::{href, named_time};
+use super::href;
 use crate::model::{History, HistoryRecord, PointKind};
 use crate::obix::element::Element;
 use crate::obix::error::ObixError;
 use crate::obix::scope::Scope;
-use crate::obix::time::real_text;
+use crate::obix::time::{abstime, real_text};
 
 /// Intervals of one answer; a year of quarter hours has 35,136.
 const BUCKET_LIMIT: i64 = 100_000;
 
 /// Statistics of one interval; without samples all are zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Bucket {
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
     count: usize,
     min: f64,
     max: f64,
@@ -23,6 +26,17 @@ struct Bucket {
 }
 
 impl Bucket {
+    fn empty(start: DateTime<Utc>, end: DateTime<Utc>) -> Self {
+        Self {
+            start,
+            end,
+            count: 0,
+            min: 0.0,
+            max: 0.0,
+            sum: 0.0,
+        }
+    }
+
     fn add(&mut self, number: f64) {
         self.min = if self.count == 0 {
             number
@@ -44,6 +58,23 @@ impl Bucket {
         } else {
             self.sum / self.count as f64
         }
+    }
+
+    fn record(&self, zone: Tz) -> Element {
+        let mut record = Element::new("obj")
+            .with_child(abstime(Some(self.start), zone).with_name("start"))
+            .with_child(abstime(Some(self.end), zone).with_name("end"))
+            .with_child(Element::value("int", "count", self.count.to_string()));
+        record.children.extend(
+            [
+                ("min", self.min),
+                ("max", self.max),
+                ("avg", self.average()),
+                ("sum", self.sum),
+            ]
+            .map(|(name, number)| Element::value("real", name, real_text(number))),
+        );
+        record
     }
 }
 
@@ -82,43 +113,27 @@ pub fn answer(
         .unwrap_or_default();
     let zone = history.time_zone;
     let mut data = Element::named("list", "data").with("of", "obix:HistoryRollupRecord");
-    data.children.extend(kept.iter().map(|(from, to, bucket)| {
-        let mut record = Element::new("obj")
-            .with_child(named_time("start", Some(*from), zone))
-            .with_child(named_time("end", Some(*to), zone))
-            .with_child(Element::value("int", "count", bucket.count.to_string()));
-        record.children.extend(
-            [
-                ("min", bucket.min),
-                ("max", bucket.max),
-                ("avg", bucket.average()),
-                ("sum", bucket.sum),
-            ]
-            .map(|(name, number)| Element::value("real", name, real_text(number))),
-        );
-        record
-    }));
+    data.children
+        .extend(kept.iter().map(|bucket| bucket.record(zone)));
+    let first = kept.first().map(|bucket| bucket.start);
+    let last = kept.last().map(|bucket| bucket.end);
     Ok(Element::new("obj")
         .with("href", format!("{}~historyRollup/", href(scope, history)))
         .with("is", "obix:HistoryQueryOut")
         .with_child(data)
         .with_child(Element::value("int", "count", kept.len().to_string()))
-        .with_child(named_time(
-            "start",
-            kept.first().map(|(from, ..)| *from),
-            zone,
-        ))
-        .with_child(named_time("end", kept.last().map(|(_, to, _)| *to), zone)))
+        .with_child(abstime(first, zone).with_name("start"))
+        .with_child(abstime(last, zone).with_name("end")))
 }
 
-/// Intervals `[from, to)`, the last one with its end: which boundary a station counts in is not established. None for too
+/// Intervals `[start, end)`, the last one with its end: which boundary a station counts in is not established. None for too
 /// many of them.
 fn buckets(
     records: &[HistoryRecord],
     start: DateTime<Utc>,
     end: DateTime<Utc>,
     interval: i64,
-) -> Option<Vec<(DateTime<Utc>, DateTime<Utc>, Bucket)>> {
+) -> Option<Vec<Bucket>> {
     let span = (end - start).num_milliseconds();
     let wanted = (span / interval) + i64::from(span % interval != 0);
     let wanted = wanted.max(1);
@@ -130,7 +145,7 @@ fn buckets(
         start.checked_add_signed(offset)
     };
     let mut buckets = (0..wanted)
-        .map(|index| Some((edge(index)?, edge(index + 1)?, Bucket::default())))
+        .map(|index| Some(Bucket::empty(edge(index)?, edge(index + 1)?)))
         .collect::<Option<Vec<_>>>()?;
     for record in records {
         let offset = (record.timestamp - start).num_milliseconds();
@@ -138,7 +153,7 @@ fn buckets(
         let place = usize::try_from(index)
             .ok()
             .and_then(|index| buckets.get_mut(index));
-        if let (Some((_, _, bucket)), Some(number)) = (place, record.value.as_f64())
+        if let (Some(bucket), Some(number)) = (place, record.value.as_f64())
             && number.is_finite()
         {
             bucket.add(number);
@@ -168,23 +183,26 @@ mod tests {
         ];
         let buckets = buckets(&records, start, end, 3_600_000).unwrap();
         assert_eq!(buckets.len(), 48);
-        let (from, to, first) = buckets[0];
-        assert_eq!((from, to), (start, at("2026-08-28T01:00:00Z")));
+        let first = buckets[0];
+        assert_eq!(
+            (first.start, first.end),
+            (start, at("2026-08-28T01:00:00Z"))
+        );
         assert_eq!(
             (first.count, first.min, first.max, first.sum),
             (2, 1.0, 4.0, 5.0)
         );
         assert_eq!(first.average(), 2.5);
-        assert_eq!(buckets[1].2, Bucket::default(), "NaN is no sample");
-        assert_eq!((buckets[2].2.min, buckets[2].2.max), (-2.0, -2.0));
-        assert_eq!(buckets[47].2.sum, 7.0);
+        assert_eq!(buckets[1].count, 0, "NaN is no sample");
+        assert_eq!((buckets[2].min, buckets[2].max), (-2.0, -2.0));
+        assert_eq!(buckets[47].sum, 7.0);
     }
 
     #[test]
     fn an_instant_is_one_interval_and_too_many_are_refused() {
         let now = at("2026-08-28T00:00:00Z");
         let one = buckets(&[HistoryRecord::ok(now, 3.0)], now, now, 1000).unwrap();
-        assert_eq!((one.len(), one[0].2.count), (1, 1));
+        assert_eq!((one.len(), one[0].count), (1, 1));
         assert!(buckets(&[], now, now + TimeDelta::days(400), 1).is_none());
         assert!(buckets(&[], now, now + TimeDelta::days(1), i64::MAX).is_none());
     }
