@@ -448,6 +448,29 @@ async fn a_cancelled_call_ends_and_the_session_goes_on() {
 }
 
 #[tokio::test]
+async fn a_client_that_leaves_in_the_middle_of_a_call_harms_nobody() {
+    let served = Served::start().await;
+    let mut client = served.client();
+    client.initialize().await;
+    for accept in ["application/json", "text/event-stream"] {
+        let mut leaving = client.clone();
+        leaving.accept = Some(accept);
+        let call = tokio::spawn(async move {
+            leaving
+                .post(request("tools/call", json!({"name": "wait"})))
+                .await
+                .text()
+                .await
+        });
+        served.waiting.notified().await;
+        call.abort();
+        assert!(call.await.expect_err("aborted").is_cancelled());
+        let answer = client.call("echo", json!({"msg": "on"})).await;
+        assert_eq!(answer["content"][0]["text"], "on");
+    }
+}
+
+#[tokio::test]
 async fn the_server_stream_says_that_it_works_and_ends() {
     let served = Served::start().await;
     let mut client = served.client();

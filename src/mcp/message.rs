@@ -155,6 +155,16 @@ impl RequestIds {
         self.lock().open.remove(&inner)
     }
 
+    /// Ends a request when the guard is dropped, for callers that may be dropped themselves.
+    pub fn close_on_drop(&self, inner: i64) -> OpenRequest<'_> {
+        OpenRequest { ids: self, inner }
+    }
+
+    /// The number of requests in flight.
+    pub fn open_count(&self) -> usize {
+        self.lock().open.len()
+    }
+
     /// The newest open request of that client id.
     pub fn inner(&self, id: &Value) -> Option<i64> {
         self.lock()
@@ -163,6 +173,18 @@ impl RequestIds {
             .filter(|(_, open)| *open == id)
             .map(|(inner, _)| *inner)
             .max()
+    }
+}
+
+/// See [`RequestIds::close_on_drop`].
+pub struct OpenRequest<'a> {
+    ids: &'a RequestIds,
+    inner: i64,
+}
+
+impl Drop for OpenRequest<'_> {
+    fn drop(&mut self) {
+        self.ids.close(self.inner);
     }
 }
 
@@ -261,6 +283,12 @@ mod tests {
         assert_eq!(ids.inner(&json!("a")), Some(second));
         assert_eq!(ids.close(first), Some(json!("a")));
         assert_eq!(ids.close(first), None);
+        drop(ids.close_on_drop(second));
+        assert_eq!(
+            ids.open_count(),
+            0,
+            "a request of a client that left is not kept"
+        );
     }
 
     #[test]

@@ -75,6 +75,8 @@ pub async fn plain_reply(
     inner: i64,
     mut answers: Receiver<ServerSseMessage>,
 ) -> Response {
+    // The client may leave before the answer; then this future is dropped.
+    let _open = session.ids.close_on_drop(inner);
     while let Some(event) = answers.recv().await {
         let Some(message) = event.message else {
             continue;
@@ -97,7 +99,6 @@ pub async fn plain_reply(
             _ => {}
         }
     }
-    session.ids.close(inner);
     accepted_without_answer()
 }
 
