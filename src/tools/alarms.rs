@@ -9,7 +9,7 @@ use super::schema::{self, object};
 use super::station_access::{SharedStations, alarm_error, scope};
 use super::time_argument::TimeRange;
 use super::{Arguments, CallContext};
-use crate::station::facade::{AlarmOrder, AlarmRecord, AlarmRequest};
+use crate::station::facade::{AlarmFilter, AlarmOrder, AlarmRecord, AlarmRequest};
 
 const PREFIX_HELP: &str =
     "Only alarms of this source or below it: a path prefix, or a text prefix when it ends with /.";
@@ -30,12 +30,12 @@ impl Tool for GetActiveAlarms {
              Example: {\"sourceOrdPrefix\":\"station:|slot:/Drivers/BacnetNetwork/AHU1\",\"order\":\"newest\"}.",
         )
         .input(
-            object()
+            with_filters(object()
                 .optional("sourceOrdPrefix", schema::string(PREFIX_HELP))
                 .optional("limit", schema::integer_between("Most alarms to return.", 1, 1000, 100))
                 .optional("order", schema::one_of(ORDER_HELP, &["db", "newest"]))
                 .optional("offset", schema::integer_between(OFFSET_HELP, 0, 50_000, 0)),
-        )
+            ))
         .output(
             object()
                 .required("count", schema::whole("Number of alarms returned."))
@@ -57,6 +57,7 @@ impl Tool for GetActiveAlarms {
             let request = AlarmRequest {
                 between: None,
                 source_prefix: source_prefix(&arguments),
+                filter: filter(&arguments),
                 order: order(&arguments),
                 offset,
                 limit: arguments.count("limit", 100),
@@ -96,14 +97,14 @@ impl Tool for GetAlarmHistory {
              Example: {\"from\":\"2026-03-01\",\"to\":\"2026-03-08T12:00:00Z\",\"order\":\"newest\"}.",
         )
         .input(
-            object()
+            with_filters(object()
                 .required("from", schema::string("First instant."))
                 .optional("to", schema::string("Last instant; now when absent."))
                 .optional("sourceOrdPrefix", schema::string(PREFIX_HELP))
                 .optional("limit", schema::integer_between("Most alarms to return.", 1, 2000, 200))
                 .optional("order", schema::one_of(ORDER_HELP, &["db", "newest"]))
                 .optional("offset", schema::integer_between(OFFSET_HELP, 0, 50_000, 0)),
-        )
+            ))
         .output(
             object()
                 .required("from", schema::string("First instant."))
@@ -130,6 +131,7 @@ impl Tool for GetAlarmHistory {
             let request = AlarmRequest {
                 between: Some((range.from, range.to)),
                 source_prefix: source_prefix(&arguments),
+                filter: filter(&arguments),
                 order: order(&arguments),
                 offset,
                 limit: arguments.count("limit", 200),
@@ -148,6 +150,39 @@ impl Tool for GetAlarmHistory {
             answer["alarms"] = page.alarms.iter().map(alarm_json).collect();
             Ok(ToolOutput::json(answer))
         })
+    }
+}
+
+/// The filters that both tools take.
+fn with_filters(schema: schema::ObjectSchema) -> schema::ObjectSchema {
+    schema
+        .optional("alarmClass", schema::string("Only alarms of this class."))
+        .optional(
+            "maxPriority",
+            schema::integer_between(
+                "Only alarms at least as urgent: 0 to 255, lower is more urgent.",
+                0,
+                255,
+                255,
+            ),
+        )
+        .optional(
+            "ackState",
+            schema::one_of(
+                "Only alarms in this state.",
+                &["acked", "unacked", "ackPending"],
+            ),
+        )
+}
+
+fn filter(arguments: &Arguments) -> AlarmFilter<'_> {
+    AlarmFilter {
+        alarm_class: arguments
+            .optional_string("alarmClass")
+            .map(str::trim)
+            .filter(|class| !class.is_empty()),
+        max_priority: arguments.optional_integer("maxPriority"),
+        ack_state: arguments.optional_string("ackState"),
     }
 }
 

@@ -124,6 +124,29 @@ async fn a_source_prefix_is_a_path() {
 }
 
 #[tokio::test]
+async fn filters_choose_class_urgency_and_acknowledgement() {
+    let bench = Bench::new().await;
+    for (arguments, keep) in [
+        (
+            json!({"alarmClass": "urgent"}),
+            (|alarm: &AlarmRecord| alarm.alarm_class == "urgent") as fn(&AlarmRecord) -> bool,
+        ),
+        (json!({"maxPriority": 10}), |alarm| alarm.priority <= 10),
+        (json!({"ackState": "unacked"}), |alarm| {
+            alarm.ack_state.tag() == "unacked"
+        }),
+        (json!({"ackState": "unacked", "maxPriority": 10}), |alarm| {
+            alarm.ack_state.tag() == "unacked" && alarm.priority <= 10
+        }),
+    ] {
+        let expected = all(&bench.model(), |alarm| alarm.is_open() && keep(alarm));
+        assert!(!expected.is_empty());
+        let answer = bench.answer("getActiveAlarms", arguments.clone()).await;
+        assert_eq!(answer["alarms"], json!(expected), "{arguments}");
+    }
+}
+
+#[tokio::test]
 async fn past_alarms_of_a_range_include_both_ends() {
     let bench = Bench::new().await;
     let whole = bench

@@ -85,11 +85,13 @@ async fn children_are_the_models_components() {
 async fn the_overview_and_a_component_are_told() {
     let bench = obix_only().await;
     let answer = bench.answer("getOverview", json!({})).await;
-    let station = bench.model();
-    let tops: Vec<&str> = station
-        .children(station.root())
-        .map(|top| top.name())
-        .collect();
+    let tops: Vec<String> = {
+        let station = bench.model();
+        station
+            .children(station.root())
+            .map(|top| top.name().to_owned())
+            .collect()
+    };
     let found: Vec<&str> = answer["topSlots"]
         .as_array()
         .unwrap()
@@ -97,7 +99,7 @@ async fn the_overview_and_a_component_are_told() {
         .map(|top| top["name"].as_str().unwrap())
         .collect();
     assert_eq!(found, tops);
-    drop(station);
+
     let ord = "station:|slot:/Drivers/BacnetNetwork/AHU_1";
     let answer = bench.answer("inspectComponent", json!({"ord": ord})).await;
     let station = bench.model();

@@ -2,21 +2,25 @@
 //!
 //! - [`StationFacade`]: one per identity; what it has learned of the station, and how it falls back.
 //! - [`components`], [`points`], [`search`]: the component tree, single points, components by type.
-//! - [`history`], [`sample`], [`aggregate`]: records of histories and their summaries.
-//! - [`alarms`]: alarm records.
-//! - [`identity`]: name, version, time zone, and which interfaces this identity can use.
+//! - [`history`], [`history_reading`], [`sample`], [`aggregate`]: records of histories and their summaries.
+//! - [`alarms`], [`alarm_record`], [`alarm_selection`]: alarm records.
+//! - [`identity`]: name, version, time zone, and which interfaces this identity can use ([`interfaces`]).
 //! - [`rows`]: queries as CSV or BOX tables; [`bounded_query`]: a caller's own query.
-//! - [`obix_routes`]: what oBIX answers where the others are not offered.
+//! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
 //! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
 
 mod aggregate;
+mod alarm_record;
+mod alarm_selection;
 mod alarms;
 mod bounded_query;
 mod components;
 mod error;
 mod history;
+mod history_reading;
 mod identity;
 mod interfaces;
+mod obix_records;
 mod obix_routes;
 mod points;
 mod rows;
@@ -33,7 +37,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 pub use aggregate::{Aggregator, Bucket, Excluded, Summary};
-pub use alarms::{AlarmOrder, AlarmRequest};
+pub use alarms::{AlarmFilter, AlarmOrder, AlarmRequest};
 pub use bounded_query::bound_query;
 pub use error::{FacadeError, FacadeResult};
 pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest};
@@ -41,7 +45,8 @@ pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
 pub use sample::{HistorySample, SampleKind, SampleValue};
 pub use view::*;
 
-use self::history::{HistoryColumns, HistorySource};
+use self::history::HistorySource;
+use self::history_reading::HistoryColumns;
 use self::interfaces::{Interface, Interfaces};
 use crate::clock::SharedClock;
 use crate::station::boxp::{BoxClient, TypeCache};
