@@ -36,15 +36,24 @@ struct Demo {
     endpoint: String,
     token: String,
     station: String,
+    // A killed program cannot tidy up, so its data lies in a folder of the test.
+    _data: tempfile::TempDir,
 }
 
 impl Demo {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = bridge(&[&["demo", "--listen", "127.0.0.1:0"], arguments].concat())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("starts");
+    fn start() -> Self {
+        let data = tempfile::tempdir().expect("folder");
+        let mut child = bridge(&[
+            "demo",
+            "--listen",
+            "127.0.0.1:0",
+            "--data-dir",
+            text(data.path()),
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
         let mut output = BufReader::new(child.stdout.take().expect("output"));
         let (mut endpoint, mut token, mut station) = Default::default();
         loop {
@@ -80,6 +89,7 @@ impl Demo {
             endpoint,
             token,
             station,
+            _data: data,
         }
     }
 }
@@ -124,7 +134,7 @@ fn script() -> [Value; 3] {
 
 #[test]
 fn the_demo_serves_clients_that_start_a_program() {
-    let demo = Demo::start(&[]);
+    let demo = Demo::start();
     assert_eq!(demo.token.len(), 43);
     let mut relay = bridge(&[
         "stdio",
