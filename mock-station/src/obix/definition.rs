@@ -19,9 +19,9 @@ const STANDARD: &str = include_str!("contracts.xml");
 pub fn read(scope: &Scope<'_>, address: &Address, names: &[&str]) -> Result<Element, ObixError> {
     match names {
         [] => Ok(all()),
-        [name] if name.starts_with("obix:") => standard(name).ok_or_else(|| address.unknown()),
-        [name] => registry::find(name)
-            .map(|ty| of_type(scope, ty))
+        // The station's own module has the prefix of the standard's contracts.
+        [name] => standard(name)
+            .or_else(|| registry::find(name).map(|ty| of_type(scope, ty)))
             .ok_or_else(|| address.unknown()),
         [name, "~range"] => registry::find(name)
             .filter(|ty| ty.is_frozen_enum())

@@ -1,6 +1,6 @@
 //! What a query asks for (oBIX specification §10.3).
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 
 use crate::model::{History, HistoryRecord};
@@ -8,6 +8,9 @@ use crate::obix::address::Address;
 use crate::obix::element::Element;
 use crate::obix::error::ObixError;
 use crate::obix::time::{parse_duration, parse_instant};
+
+/// A week of quarter hours fills more than half of a usual page.
+const FIRST_WINDOW: TimeDelta = TimeDelta::days(7);
 
 /// Inclusive bounds and the number of records wanted; none means all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,12 +63,44 @@ impl Filter {
 
     /// The records within the bounds, oldest first, without regard to the limit.
     pub fn records(&self, history: &History, now: DateTime<Utc>) -> Vec<HistoryRecord> {
-        let Some((first, last)) = history.bounds(now) else {
+        self.clipped(history, now)
+            .map(|(start, end)| history.records(start, end, now))
+            .unwrap_or_default()
+    }
+
+    /// The oldest records within the bounds, as many as the limit allows.
+    pub fn oldest(&self, history: &History, now: DateTime<Utc>) -> Vec<HistoryRecord> {
+        let Some(limit) = self.limit else {
+            return self.records(history, now);
+        };
+        let Some((mut from, end)) = self.clipped(history, now) else {
             return Vec::new();
         };
+        // A page of a long history must not cost the computation of all of it.
+        let mut window = FIRST_WINDOW;
+        let mut records = Vec::new();
+        while records.len() < limit && from <= end {
+            let next = from.checked_add_signed(window);
+            let to = next.map_or(end, |next| end.min(next - TimeDelta::nanoseconds(1)));
+            records.extend(history.records(from, to, now));
+            let Some(next) = next else { break };
+            from = next;
+            window = window.checked_mul(2).unwrap_or(window);
+        }
+        records.truncate(limit);
+        records
+    }
+
+    /// The bounds within what the history holds; none for an empty history.
+    fn clipped(
+        &self,
+        history: &History,
+        now: DateTime<Utc>,
+    ) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+        let (first, last) = history.bounds(now)?;
         let start = self.start.map_or(first, |start| start.max(first));
         let end = self.end.map_or(last, |end| end.min(last));
-        history.records(start, end, now)
+        Some((start, end))
     }
 }
 
@@ -92,6 +127,29 @@ pub fn interval(argument: Option<&Element>) -> Result<i64, ObixError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{PointKind, StoredHistory};
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    proptest! {
+        #[test]
+        fn the_oldest_are_the_front_of_all(
+            mut minutes in proptest::collection::vec(0_i64..200_000, 0..80),
+            start in proptest::option::of(0_i64..200_000),
+            end in proptest::option::of(0_i64..200_000),
+            limit in 0_usize..90,
+        ) {
+            let at = |minute: i64| DateTime::<Utc>::UNIX_EPOCH + TimeDelta::minutes(minute);
+            minutes.sort_unstable();
+            let records = minutes.iter().enumerate().map(|(n, minute)| HistoryRecord::ok(at(*minute), n as f64));
+            let stored = Arc::new(StoredHistory::new(records.collect()));
+            let history = History::new("/S/H", PointKind::Numeric, Tz::UTC, stored);
+            let bounds = Filter { start: start.map(at), end: end.map(at), limit: Some(limit) };
+            let mut all = bounds.records(&history, at(300_000));
+            all.truncate(limit);
+            prop_assert_eq!(bounds.oldest(&history, at(300_000)), all);
+        }
+    }
 
     fn filter(children: &[Element]) -> Result<Filter, String> {
         let mut argument = Element::new("obj");

@@ -9,8 +9,7 @@ use crate::obix::value::{self, Setting};
 
 /// The oldest records within the filter: data first, then count and bounds of what is sent, the prototype last.
 pub fn answer(scope: &Scope<'_>, history: &History, filter: &Filter, href: String) -> Element {
-    let mut records = filter.records(history, scope.now);
-    records.truncate(filter.limit.unwrap_or(usize::MAX));
+    let records = filter.oldest(history, scope.now);
     let zone = history.time_zone;
     let mut data = Element::named("list", "data").with("of", "#RecordDef obix:HistoryRecord");
     data.children

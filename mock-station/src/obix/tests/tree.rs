@@ -201,6 +201,8 @@ async fn contracts_and_units_are_documents_of_their_own() {
     assert_eq!(attribute(member(&writable, "set"), "in"), "obix:real");
     let filter = site.get(OBIX, "/obix/def/obix:HistoryFilter").await;
     assert_eq!(names(&filter), ["limit", "start", "end"]);
+    let network = site.get(OBIX, "/obix/def/obix:ObixNetwork/").await;
+    assert_eq!(attribute(&network, "display"), "ObixNetwork");
     let celsius = site.get(OBIX, "/obix/units/celsius/").await;
     assert_eq!(attribute(&celsius, "is"), "obix:Unit");
     assert_eq!(val(&celsius, "symbol"), "°C");
