@@ -163,6 +163,10 @@ async fn arguments_are_clamped_or_refused_as_the_tool_says() {
         .expect_err("refused");
     assert_eq!(missing.data["missing"], "ord");
     assert_eq!(missing.data["problem"], "missing");
+    assert_eq!(
+        missing.message,
+        "Invalid arguments for 'clamping': required property 'ord' is missing."
+    );
 }
 
 #[tokio::test]

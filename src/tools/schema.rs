@@ -125,7 +125,11 @@ impl Violation {
 }
 
 impl fmt::Display for Violation {
+    /// The place is left out where it is the whole instance.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            return self.problem.fmt(out);
+        }
         write!(out, "{}: {}", self.pointer(), self.problem)
     }
 }

@@ -39,13 +39,10 @@ fn a_type_mismatch_stops_and_names_both_types() {
         Validator::compile(&json!({"type": ["string", "null"], "enum": ["a"]})).expect("schema");
     let found = validator.validate(&json!(4));
     assert_eq!(found.len(), 1);
-    assert_eq!(
-        found[0].to_string(),
-        "/: expected string or null, got integer"
-    );
+    assert_eq!(found[0].to_string(), "expected string or null, got integer");
     assert_eq!(
         validator.validate(&json!(4.5))[0].to_string(),
-        "/: expected string or null, got number"
+        "expected string or null, got number"
     );
 }
 

@@ -125,17 +125,27 @@ fn common(error: StationError) -> ToolError {
     }
 }
 
-/// The error as a sentence of its own.
+/// The error as a sentence of its own. A first word that is no plain word (an ord, a URL, a name) is text to copy and
+/// keeps its letters.
 fn sentence(error: &impl std::fmt::Display) -> String {
     let text = error.to_string();
-    let mut characters = text.chars();
-    let first: String = characters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .collect();
     let end = if text.ends_with('.') { "" } else { "." };
-    format!("{first}{}{end}", characters.as_str())
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let mut characters = text.chars();
+    let is_word = first
+        .trim_end_matches([',', ':'])
+        .chars()
+        .all(|character| character.is_ascii_lowercase());
+    match characters.next() {
+        Some(letter) if is_word => {
+            format!(
+                "{}{}{end}",
+                letter.to_ascii_uppercase(),
+                characters.as_str()
+            )
+        }
+        _ => format!("{text}{end}"),
+    }
 }
 
 #[cfg(test)]
@@ -173,6 +183,89 @@ mod tests {
             error.message.starts_with("The station http://st1"),
             "{}",
             error.message
+        );
+    }
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_unless_its_first_word_is_to_be_copied() {
+        for (text, expected) in [
+            ("the station is gone", "The station is gone."),
+            ("sorry, no", "Sorry, no."),
+            ("already ended.", "Already ended."),
+            (
+                "station:|slot:/No was not found",
+                "station:|slot:/No was not found.",
+            ),
+            ("slot:/a is no point", "slot:/a is no point."),
+            ("h:2f1 is gone", "h:2f1 is gone."),
+            ("history:/st/h is gone", "history:/st/h is gone."),
+            ("http://st1/obix is closed", "http://st1/obix is closed."),
+            ("https://st1 is closed", "https://st1 is closed."),
+            (
+                "control:NumericPoint is unknown",
+                "control:NumericPoint is unknown.",
+            ),
+            (
+                "defaultAlarmClass is unknown",
+                "defaultAlarmClass is unknown.",
+            ),
+            ("/ord/x is closed", "/ord/x is closed."),
+            ("'x' is odd", "'x' is odd."),
+            ("", "."),
+        ] {
+            assert_eq!(sentence(&text), expected);
+        }
+    }
+
+    #[test]
+    fn no_error_changes_the_ord_that_it_begins_with() {
+        let ord = "station:|slot:/no";
+        let named = |error: FacadeError| station_error(error, ord).message;
+        let messages = [
+            named(FacadeError::NotAPoint {
+                ord: ord.into(),
+                type_spec: "baja:Folder".into(),
+            }),
+            named(FacadeError::NoSlots {
+                ord: ord.into(),
+                type_spec: "baja:Double".into(),
+            }),
+            named(FacadeError::NoHistory { ord: ord.into() }),
+            named(
+                StationError::NotFound {
+                    target: ord.into(),
+                    detail: "unresolved".into(),
+                }
+                .into(),
+            ),
+            named(
+                StationError::Timeout {
+                    what: ord.into(),
+                    after: Duration::from_secs(9),
+                }
+                .into(),
+            ),
+            named(StationError::Cancelled { what: ord.into() }.into()),
+            named(
+                StationError::Protocol {
+                    target: ord.into(),
+                    expected: "CSV",
+                    found: "HTML".into(),
+                }
+                .into(),
+            ),
+        ];
+        for message in messages {
+            assert!(message.starts_with("station:|slot:/no "), "{message}");
+        }
+        let missing = StationError::NotFound {
+            target: "http://st1/obix/x".into(),
+            detail: "HTTP 404".into(),
+        };
+        assert!(
+            query_error(missing, "q")
+                .message
+                .starts_with("http://st1/obix/x ")
         );
     }
 

@@ -1,6 +1,7 @@
 //! The component tree as tools show it is the model's own.
 
-use mock_station::model::{Handle, SlotContent, Station};
+use mock_station::model::display::display;
+use mock_station::model::{DisplayContext, Handle, SlotContent, Station};
 use serde_json::{Value, json};
 
 use crate::support::{Bench, ord_of};
@@ -154,6 +155,49 @@ async fn all_properties_are_listed_those_at_their_default_too() {
             })
             .collect();
         assert_eq!(found, expected, "{ord}");
+    }
+}
+
+#[tokio::test]
+async fn inputs_that_nobody_commands_show_as_null() {
+    let bench = Bench::new().await;
+    for name in ["SupplyTempSp", "FanCmd", "ModeCmd", "Note"] {
+        let ord = format!("station:|slot:/Drivers/BacnetNetwork/AHU_1/points/{name}");
+        let answer = bench.answer("getSlots", json!({"ord": ord})).await;
+        let station = bench.model();
+        let point = station.resolve_component(&ord).unwrap();
+        let facets = station.facets(point);
+        let mut unset = 0;
+        for slot in answer["slots"].as_array().unwrap() {
+            let slot_name = slot["name"].as_str().unwrap();
+            let value = station.value(point, slot_name).unwrap();
+            if value.as_status_value().is_some() {
+                let shown = display(&value, &facets, &DisplayContext::default());
+                assert_eq!(slot["value"], json!(shown), "{slot_name} of {name}");
+                unset += usize::from(shown == "- {null}");
+            }
+            assert!(slot["value"].is_string(), "{slot_name} of {name}: {slot}");
+        }
+        assert!(unset >= 14, "{name}: {unset}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_repeats_the_ord_letter_for_letter() {
+    let bench = Bench::new().await;
+    for tool in [
+        "readPoint",
+        "getSlots",
+        "inspectComponent",
+        "listChildren",
+        "readHistory",
+    ] {
+        let arguments = json!({"ord": "station:|slot:/No", "from": "2026-10-01"});
+        let (_, message, _) = bench.failure(tool, arguments).await;
+        assert!(
+            message.starts_with("station:|slot:/No"),
+            "{tool}: {message}"
+        );
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::history::prefer;
+use super::slot_text::{is_priority_slot, slot_text};
 use super::view::{
     ChildNode, ChildTree, ComponentFacts, Overview, PresentOrd, Probe, ProbedComponent, SlotFacts,
     TopSlot,
@@ -393,13 +394,7 @@ pub(super) fn station_name_of(root: &Node) -> Option<String> {
 
 fn slot_facts(slot: &Node, point_facets: Option<&str>) -> SlotFacts {
     let name = slot.slot_name();
-    let shared = name == "out"
-        || name == "fallback"
-        || name.strip_prefix("in").is_some_and(|level| {
-            level
-                .parse::<u8>()
-                .is_ok_and(|level| (1..=16).contains(&level))
-        });
+    let shared = name == "out" || is_priority_slot(name);
     let facets: Facets = slot
         .facets
         .as_deref()
@@ -410,7 +405,7 @@ fn slot_facts(slot: &Node, point_facets: Option<&str>) -> SlotFacts {
     SlotFacts {
         name: name.to_owned(),
         type_spec: slot.type_spec.clone(),
-        value: slot.display.clone().or_else(|| slot.value.clone()),
+        value: slot_text(slot, &facets),
         units: facets
             .unit()
             .map(|unit| unit.symbol().to_owned())

@@ -7,6 +7,7 @@
 //! - [`identity`]: name, version, time zone, and which interfaces this identity can use ([`interfaces`]).
 //! - [`rows`]: queries as CSV or BOX tables; [`bounded_query`]: a caller's own query.
 //! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
+//! - [`slot_text`]: texts of slots that hold their defaults.
 //! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
 
 mod aggregate;
@@ -26,6 +27,7 @@ mod points;
 mod rows;
 mod sample;
 mod search;
+mod slot_text;
 mod view;
 
 use std::collections::HashMap;

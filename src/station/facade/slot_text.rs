@@ -1,0 +1,193 @@
+//! The text of a slot whose display text the station did not send, because it holds the default of its contract
+//! (Tool surface §13.5.1, "merged slots").
+
+use crate::station::boxp::Node;
+use crate::station::facets::Facets;
+use crate::station::ord::unescape;
+use crate::station::status::{Status, StatusBits};
+use crate::station::value::{Value, parse_double};
+
+/// The station's display text, else the encoded value, else the text of a struct; none for a slot that tells nothing.
+pub(super) fn slot_text(slot: &Node, facets: &Facets) -> Option<String> {
+    slot.display
+        .clone()
+        .or_else(|| slot.value.clone())
+        .or_else(|| struct_text(slot, facets))
+}
+
+/// Status values as stations print them, other structs by their members.
+fn struct_text(slot: &Node, facets: &Facets) -> Option<String> {
+    let type_name = slot.type_name();
+    let Some(default) = default_member(type_name) else {
+        let members: Vec<String> = slot
+            .properties()
+            .filter_map(|member| {
+                let text = slot_text(member, &Facets::default())?;
+                Some(format!("{}={text}", member.slot_name()))
+            })
+            .collect();
+        return if members.is_empty() {
+            let name = type_name.rsplit(':').next().unwrap_or_default();
+            (!name.is_empty()).then(|| name.to_owned())
+        } else {
+            Some(members.join(", "))
+        };
+    };
+    let status = status_of(slot);
+    let words = if status.is_ok() {
+        "ok".to_owned()
+    } else {
+        status.bits().names().join(",")
+    };
+    let value = if status.bits().contains(StatusBits::NULL) {
+        "-".to_owned()
+    } else {
+        member_text(slot.child("value"), default, facets)
+    };
+    let level = status
+        .active_level()
+        .map(|level| format!(" @ {level}"))
+        .unwrap_or_default();
+    Some(format!("{value} {{{words}}}{level}"))
+}
+
+/// An input that was not sent at all commands nothing; a member that was left out has its type's default
+/// (Station web specification §5.6).
+fn status_of(slot: &Node) -> Status {
+    if !slot.is_loaded && is_priority_slot(slot.slot_name()) {
+        return StatusBits::NULL.into();
+    }
+    slot.child("status")
+        .and_then(|status| status.value.as_deref())
+        .map(|text| text.parse().unwrap_or(StatusBits::FAULT.into()))
+        .unwrap_or_default()
+}
+
+/// Whether the slot is an input of the priority array, or its fallback.
+pub(super) fn is_priority_slot(name: &str) -> bool {
+    name == "fallback"
+        || name.strip_prefix("in").is_some_and(|level| {
+            level
+                .parse::<u8>()
+                .is_ok_and(|level| (1..=16).contains(&level))
+        })
+}
+
+/// Type and encoded default of a status struct's value.
+fn default_member(type_name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match type_name {
+        "baja:StatusNumeric" => ("baja:Double", "0.0"),
+        "baja:StatusBoolean" => ("baja:Boolean", "false"),
+        "baja:StatusEnum" => ("baja:DynamicEnum", "0"),
+        "baja:StatusString" => ("baja:String", ""),
+        _ => return None,
+    })
+}
+
+fn member_text(member: Option<&Node>, default: (&str, &str), facets: &Facets) -> String {
+    if let Some(shown) = member.and_then(|member| member.display.clone()) {
+        return shown;
+    }
+    let type_spec = member
+        .and_then(|member| member.type_spec.as_deref())
+        .unwrap_or(default.0);
+    let text = member
+        .and_then(|member| member.value.as_deref())
+        .unwrap_or(default.1);
+    match Value::decode(type_spec, text) {
+        Ok(Value::Boolean(flag)) => {
+            let own = if flag {
+                facets.true_text()
+            } else {
+                facets.false_text()
+            };
+            own.map_or_else(|| flag.to_string(), str::to_owned)
+        }
+        Ok(Value::Enum(choice)) => choice
+            .tag()
+            .or_else(|| facets.range().and_then(|range| range.tag(choice.ordinal)))
+            .map_or_else(|| choice.ordinal.to_string(), unescape),
+        Ok(Value::Double(_) | Value::Float(_)) => number_text(text, facets),
+        _ => text.to_owned(),
+    }
+}
+
+fn number_text(text: &str, facets: &Facets) -> String {
+    let precision = facets
+        .precision()
+        .and_then(|precision| usize::try_from(precision).ok())
+        .filter(|precision| *precision <= 17);
+    let number = match (parse_double(text), precision) {
+        (Ok(number), Some(precision)) if number.is_finite() => format!("{number:.precision$}"),
+        _ => text.to_owned(),
+    };
+    match facets.unit().map(|unit| unit.symbol()) {
+        Some(symbol) if !symbol.is_empty() => format!("{number} {symbol}"),
+        _ => number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(json: serde_json::Value, facets: &str) -> Option<String> {
+        let node = Node::decode(&json).expect("a node");
+        slot_text(&node, &facets.parse().expect("facets"))
+    }
+
+    #[test]
+    fn what_the_station_sent_comes_first() {
+        let sent = json!({"n":"out","t":"baja:StatusNumeric","d":"1.0 {ok}","s":[{"n":"value","v":"2.0"}]});
+        assert_eq!(text(sent, "").as_deref(), Some("1.0 {ok}"));
+        assert_eq!(
+            text(json!({"n":"a","t":"baja:Double","v":"2.5"}), "").as_deref(),
+            Some("2.5")
+        );
+    }
+
+    #[test]
+    fn an_unset_input_is_null_and_a_status_struct_has_its_defaults() {
+        let unset = json!({"n":"in8","t":"baja:StatusNumeric","s":[
+            {"n":"value","t":"baja:Double","v":"0.0"},{"n":"status","t":"baja:Status","v":"40"}]});
+        assert_eq!(text(unset, "").as_deref(), Some("- {null}"));
+        let bare = json!({"n":"in8","t":"baja:StatusBoolean"});
+        assert_eq!(text(bare, "").as_deref(), Some("- {null}"));
+        for (type_spec, facets, expected) in [
+            ("baja:StatusNumeric", "", "0.0 {ok}"),
+            (
+                "baja:StatusNumeric",
+                "units=u:celsius;°C;(K);+273.15;|precision=i:2",
+                "0.00 °C {ok}",
+            ),
+            ("baja:StatusBoolean", "falseText=s:Not$20on", "Not on {ok}"),
+            ("baja:StatusEnum", "range=E:{Off=0,On=1}", "Off {ok}"),
+            ("baja:StatusEnum", "", "0 {ok}"),
+            ("baja:StatusString", "", " {ok}"),
+        ] {
+            let default = json!({"n":"out","t":type_spec,"s":[]});
+            assert_eq!(text(default, facets).as_deref(), Some(expected));
+        }
+        let alarm = json!({"n":"out","t":"baja:StatusNumeric","s":[
+            {"n":"value","t":"baja:Double","v":"21.5"},
+            {"n":"status","t":"baja:Status","v":"8;activeLevel=e:17@control:PriorityLevel"}]});
+        assert_eq!(text(alarm, "").as_deref(), Some("21.5 {alarm} @ def"));
+    }
+
+    #[test]
+    fn other_structs_show_their_members_or_their_type() {
+        let members = json!({"n":"o","t":"control:NumericOverride","s":[
+            {"n":"duration","t":"baja:RelTime","v":"60000"},{"n":"value","t":"baja:Double","v":"1.5"}]});
+        assert_eq!(
+            text(members, "").as_deref(),
+            Some("duration=60000, value=1.5")
+        );
+        assert_eq!(
+            text(json!({"n":"o","t":"control:Override","s":[]}), "").as_deref(),
+            Some("Override")
+        );
+        assert_eq!(text(json!({"n":"o"}), ""), None);
+    }
+}
