@@ -158,6 +158,31 @@ impl HttpClient {
         class: TimeoutClass,
         scope: &CallScope,
     ) -> Result<HttpResponse, StationError> {
+        self.send_repeated(request, class, scope, |failure| failure.repeatable)
+            .await
+    }
+
+    /// Sends a read whose answer the station gives once: repeated only after an answer 429 or 503, by which the
+    /// station says that it has not worked on it.
+    pub async fn send_read_once(
+        &self,
+        request: HttpRequest,
+        class: TimeoutClass,
+        scope: &CallScope,
+    ) -> Result<HttpResponse, StationError> {
+        self.send_repeated(request, class, scope, |failure| {
+            failure.repeatable && matches!(*failure.error, StationError::Busy { .. })
+        })
+        .await
+    }
+
+    async fn send_repeated(
+        &self,
+        request: HttpRequest,
+        class: TimeoutClass,
+        scope: &CallScope,
+        may_repeat: impl Fn(&Failure) -> bool,
+    ) -> Result<HttpResponse, StationError> {
         let policy = ExponentialBuilder::default()
             .with_min_delay(FIRST_PAUSE)
             .with_max_times(self.limits.read_retries)
@@ -171,7 +196,7 @@ impl HttpClient {
         attempt
             .retry(policy)
             .when(|failure: &Failure| {
-                failure.repeatable && scope.remaining().is_none_or(|left| left > FIRST_PAUSE)
+                may_repeat(failure) && scope.remaining().is_none_or(|left| left > FIRST_PAUSE)
             })
             .adjust(|failure: &Failure, pause| {
                 pause.map(|pause| pause.max(failure.pause.unwrap_or_default()))

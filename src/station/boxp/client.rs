@@ -169,8 +169,23 @@ impl BoxClient {
         scope: &CallScope,
         request: Request,
     ) -> Result<Reply, StationError> {
+        self.call_as(&WebRequest::read(scope), request).await
+    }
+
+    /// The same for a request whose answer the station gives once.
+    pub(super) async fn call_once(
+        &self,
+        scope: &CallScope,
+        request: Request,
+    ) -> Result<Reply, StationError> {
+        self.call_as(&WebRequest::read_once(scope), request).await
+    }
+
+    async fn call_as(&self, kind: &WebRequest, request: Request) -> Result<Reply, StationError> {
         let what = format!("BOX {}/{}", request.channel, request.key);
-        let replies = self.exchange(scope, std::slice::from_ref(&request)).await?;
+        let replies = self
+            .exchange_as(kind, std::slice::from_ref(&request))
+            .await?;
         replies
             .into_iter()
             .next()
@@ -184,9 +199,19 @@ impl BoxClient {
         scope: &CallScope,
         requests: &[Request],
     ) -> Result<Vec<Option<Reply>>, StationError> {
+        self.exchange_as(&WebRequest::read(scope), requests).await
+    }
+
+    async fn exchange_as(
+        &self,
+        kind: &WebRequest,
+        requests: &[Request],
+    ) -> Result<Vec<Option<Reply>>, StationError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
         let body = frame::encode(sequence, requests);
-        let request = WebRequest::read(scope).media("application/json", Some("application/json"));
+        let request = kind
+            .clone()
+            .media("application/json", Some("application/json"));
         let answer = self.web.post(ENDPOINT, body, &request).await?;
         match (
             answer.status,

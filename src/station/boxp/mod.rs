@@ -4,7 +4,7 @@
 //! - [`types`], [`contract`]: type ancestry; slots and defaults of types.
 //! - [`client`]: frames over the web session, `ord/resolve`, user properties; [`registry`], [`table`],
 //!   [`tree`] and [`point`] build on it.
-//! - [`session`]: the server session with its load–poll handshake.
+//! - [`session`]: the server session with its load–poll handshake; [`subscription`]: components watched in it.
 //!
 //! Named `boxp` because `box` is a word of the language.
 
@@ -15,6 +15,7 @@ pub mod node;
 pub mod point;
 pub mod registry;
 pub mod session;
+pub mod subscription;
 pub mod table;
 pub mod tree;
 pub mod types;

@@ -18,8 +18,9 @@ use crate::station::ord::Ord;
 
 /// The name of the component space inside the session; the client chooses it.
 const SPACE: &str = "station:";
-/// Change events kept while nobody asks for them; the oldest go first.
-const MAX_EVENTS: usize = 500;
+/// Change events kept while nobody asks for them; the oldest go first. Room for a few changes of each of the 500
+/// points that an identity may watch.
+const MAX_EVENTS: usize = 2_000;
 /// Closing must not hold up the end of the process.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -54,13 +55,17 @@ pub struct ChangeEvent {
 /// State of the one session; the client holds it behind a lock.
 #[derive(Debug, Default)]
 pub struct ServerSession {
-    id: Option<String>,
+    pub(super) id: Option<String>,
+    /// Counts sessions made: subscriptions end with the session they were made in.
+    pub(super) generation: u64,
     events: VecDeque<ChangeEvent>,
     dropped: u64,
+    /// The answer of a poll never arrived, and its changes with it.
+    lost: bool,
 }
 
 impl ServerSession {
-    fn keep(&mut self, event: ChangeEvent) {
+    pub(super) fn keep(&mut self, event: ChangeEvent) {
         if self.events.len() == MAX_EVENTS {
             self.events.pop_front();
             self.dropped += 1;
@@ -69,11 +74,16 @@ impl ServerSession {
     }
 }
 
-/// Changes gathered since the last call, and how many were dropped for want of room.
+/// Changes gathered since the last call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Changes {
     pub events: Vec<ChangeEvent>,
+    /// How many were dropped for want of room.
     pub dropped: u64,
+    /// The answer of a poll was lost on its way.
+    pub lost: bool,
+    /// Number of the server session; another one knows none of the subscriptions.
+    pub generation: u64,
 }
 
 impl BoxClient {
@@ -100,7 +110,10 @@ impl BoxClient {
         }
     }
 
-    async fn lock(&self, scope: &CallScope) -> Result<MutexGuard<'_, ServerSession>, StationError> {
+    pub(super) async fn lock(
+        &self,
+        scope: &CallScope,
+    ) -> Result<MutexGuard<'_, ServerSession>, StationError> {
         scope
             .run("waiting for the BOX server session", async {
                 Ok(self.session.lock().await)
@@ -198,16 +211,24 @@ impl BoxClient {
         session: &mut ServerSession,
     ) -> Result<Reply, StationError> {
         let id = self.open(scope, session).await?;
-        self.call(
-            scope,
-            Request::new("ssession", "pollchgs", json!({"id": id})),
-        )
-        .await
+        let request = Request::new("ssession", "pollchgs", json!({"id": id}));
+        // The station hands every change out once: an answer that broke off took its changes along.
+        match self.call_once(scope, request.clone()).await {
+            Err(StationError::Unreachable { .. }) => {
+                session.lost = true;
+                self.call(scope, request).await
+            }
+            Err(error) => {
+                session.lost = true;
+                Err(error)
+            }
+            reply => reply,
+        }
     }
 
     /// Calls a handler of the component space; for reads only: it repeats the call in a new session
     /// when the refusal turns out to be the end of the old one.
-    async fn call_space(
+    pub(super) async fn call_space(
         &self,
         scope: &CallScope,
         session: &mut ServerSession,
@@ -226,7 +247,7 @@ impl BoxClient {
         self.call_space_once(scope, session, key, &argument).await
     }
 
-    async fn call_space_once(
+    pub(super) async fn call_space_once(
         &self,
         scope: &CallScope,
         session: &mut ServerSession,
@@ -287,6 +308,7 @@ impl BoxClient {
         match opened {
             Ok(Ok(_)) => {
                 session.id = Some(id.clone());
+                session.generation += 1;
                 Ok(id)
             }
             Ok(Err(refusal)) => {
@@ -363,10 +385,11 @@ impl BoxClient {
     pub async fn take_changes(&self, scope: &CallScope) -> Result<Changes, StationError> {
         let mut session = self.lock(scope).await?;
         self.drain(scope, &mut session).await?;
-        let dropped = std::mem::take(&mut session.dropped);
         Ok(Changes {
             events: session.events.drain(..).collect(),
-            dropped,
+            dropped: std::mem::take(&mut session.dropped),
+            lost: std::mem::take(&mut session.lost),
+            generation: session.generation,
         })
     }
 
@@ -409,25 +432,22 @@ fn read_changes(body: &Json) -> Vec<ChangeEvent> {
         Some(group) => std::slice::from_ref(group),
         None => &[],
     });
-    groups
-        .flat_map(|group| {
-            group
-                .get("ops")
-                .and_then(Json::as_array)
-                .into_iter()
-                .flatten()
+    groups.flat_map(read_operations).collect()
+}
+
+/// The operations of one group, `{"ops":[…]}`.
+pub(super) fn read_operations(group: &Json) -> impl Iterator<Item = ChangeEvent> {
+    let operations = group.get("ops").and_then(Json::as_array);
+    operations.into_iter().flatten().filter_map(|operation| {
+        Some(ChangeEvent {
+            kind: operation.get("nm")?.as_str()?.to_owned(),
+            handle: operation
+                .get("h")
+                .and_then(Json::as_str)
+                .map(|handle| handle.trim_start_matches("h:").to_owned()),
+            fields: operation.clone(),
         })
-        .filter_map(|operation| {
-            Some(ChangeEvent {
-                kind: operation.get("nm")?.as_str()?.to_owned(),
-                handle: operation
-                    .get("h")
-                    .and_then(Json::as_str)
-                    .map(|handle| handle.trim_start_matches("h:").to_owned()),
-                fields: operation.clone(),
-            })
-        })
-        .collect()
+    })
 }
 
 #[cfg(test)]

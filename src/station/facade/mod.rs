@@ -4,6 +4,7 @@
 //! - [`components`], [`points`], [`search`]: the component tree, single points, components by type.
 //! - [`history`], [`history_reading`], [`sample`], [`aggregate`]: records of histories and their summaries.
 //! - [`alarms`], [`alarm_record`], [`alarm_selection`]: alarm records.
+//! - [`changes`]: watched points as a stream of changes.
 //! - [`identity`]: name, version, time zone, and which interfaces this identity can use ([`interfaces`]).
 //! - [`rows`]: queries as CSV or BOX tables; [`bounded_query`]: a caller's own query.
 //! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
@@ -15,6 +16,7 @@ mod alarm_record;
 mod alarm_selection;
 mod alarms;
 mod bounded_query;
+mod changes;
 mod components;
 mod error;
 mod history;
@@ -41,12 +43,16 @@ use chrono_tz::Tz;
 pub use aggregate::{Aggregator, Bucket, Excluded, Summary};
 pub use alarms::{AlarmFilter, AlarmOrder, AlarmRequest};
 pub use bounded_query::bound_query;
+pub use changes::{
+    Change, ChangePacing, ChangeRoute, MAX_WATCHED_POINTS, PointOutput, Subscription,
+};
 pub use error::{FacadeError, FacadeResult};
 pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest};
 pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
 pub use sample::{HistorySample, SampleKind, SampleValue};
 pub use view::*;
 
+use self::changes::ChangeHub;
 use self::history::HistorySource;
 use self::history_reading::HistoryColumns;
 use self::interfaces::{Interface, Interfaces};
@@ -81,6 +87,7 @@ pub struct StationFacade {
     /// The station was gone: it may come back with other interfaces.
     was_unreachable: AtomicBool,
     learned: Mutex<Learned>,
+    changes: Arc<ChangeHub>,
 }
 
 /// What was found out about the station.
@@ -107,6 +114,7 @@ impl StationFacade {
             prefers_tables: AtomicBool::new(false),
             was_unreachable: AtomicBool::new(false),
             learned: Mutex::default(),
+            changes: Arc::new(ChangeHub::new(ChangePacing::default())),
         }
     }
 
@@ -125,8 +133,9 @@ impl StationFacade {
         self.clock.now()
     }
 
-    /// Gives up the station's resources: the BOX server session and the login.
+    /// Gives up the station's resources: the watch, the BOX server session and the login. Subscriptions end.
     pub async fn close(&self) {
+        self.changes.shut_down().await;
         self.boxp.close().await;
         self.web().close().await;
     }
@@ -171,6 +180,7 @@ impl StationFacade {
         tracing::info!(station = %self.station(), "what was learned of the station is found out anew");
         self.bql.forget();
         self.obix.forget();
+        self.changes.station_is_back();
         self.prefers_tables.store(false, Ordering::Relaxed);
         self.learned(|learned| *learned = Learned::default());
     }

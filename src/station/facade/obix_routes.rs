@@ -17,6 +17,7 @@ use super::view::{
 use crate::station::boxp::tree::MAX_COMPONENTS;
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
+use crate::station::obix::ValueReading;
 use crate::station::obix::client::About;
 use crate::station::obix::folder::{ComponentClass, ComponentRef, WalkOptions};
 use crate::station::obix::href::ObixPath;
@@ -139,17 +140,7 @@ impl StationFacade {
             .over_obix(async { Ok(self.obix().read_point(scope, &target).await?) })
             .await?;
         let out = point.out;
-        let typed = match &out.value {
-            Scalar::Bool(flag) => Some(PointValue::Boolean(*flag)),
-            Scalar::Tag(tag) => Some(PointValue::Enum {
-                tag: unescape(tag),
-                ordinal: out.ordinal,
-            }),
-            Scalar::Text(text) => Some(PointValue::Text(text.clone())),
-            Scalar::Real(number) => Some(PointValue::Number(*number)),
-            Scalar::Int(number) => Some(PointValue::Number(*number as f64)),
-            _ => None,
-        };
+        let typed = typed_value(&out);
         Ok(PointReading {
             display_name: path.name().map(|name| name.display()).unwrap_or_default(),
             type_spec: point.type_spec.unwrap_or_default(),
@@ -216,6 +207,21 @@ impl StationFacade {
     async fn about(&self, scope: &CallScope) -> FacadeResult<Arc<About>> {
         self.over_obix(async { Ok(self.obix().about(scope).await?) })
             .await
+    }
+}
+
+/// The value of an output; none when it is null or no number.
+pub(super) fn typed_value(out: &ValueReading) -> Option<PointValue> {
+    match &out.value {
+        Scalar::Bool(flag) => Some(PointValue::Boolean(*flag)),
+        Scalar::Tag(tag) => Some(PointValue::Enum {
+            tag: unescape(tag),
+            ordinal: out.ordinal,
+        }),
+        Scalar::Text(text) => Some(PointValue::Text(text.clone())),
+        Scalar::Real(number) => Some(PointValue::Number(*number)),
+        Scalar::Int(number) => Some(PointValue::Number(*number as f64)),
+        _ => None,
     }
 }
 

@@ -121,7 +121,7 @@ impl StationFacade {
     }
 }
 
-fn reading_of(point: PointView, display_name: String) -> PointReading {
+pub(super) fn reading_of(point: PointView, display_name: String) -> PointReading {
     let typed = match &point.out.value {
         Value::Boolean(flag) => Some(PointValue::Boolean(*flag)),
         Value::Enum(choice) => Some(PointValue::Enum {

@@ -174,6 +174,48 @@ impl ObixClient {
         })
     }
 
+    /// Invokes an operation whose effect or answer must not be had twice; `None` is an empty argument.
+    pub(super) async fn invoke(
+        &self,
+        scope: &CallScope,
+        operation: &ObixPath,
+        owner: &ObixPath,
+        argument: Option<&Object>,
+    ) -> Result<Document, StationError> {
+        let target = self.target(operation)?;
+        let request = WebRequest::read_once(scope).media(MEDIA_TYPE, Some(MEDIA_TYPE));
+        let _place = self.place(scope, &target).await?;
+        let body = match argument {
+            Some(argument) => encode(argument),
+            None => encode(&Object::new(Element::Obj)),
+        };
+        let answer = self.web.post(&target, body, &request).await?;
+        let root = self.asked(operation, |asked| {
+            asked.answer(answer.status, &answer.content_type, &answer.body)
+        })?;
+        Ok(Document {
+            base: document_base(owner, &root),
+            root,
+        })
+    }
+
+    /// Sets a property, once.
+    pub(super) async fn put(
+        &self,
+        scope: &CallScope,
+        path: &ObixPath,
+        value: &Object,
+    ) -> Result<(), StationError> {
+        let target = self.target(path)?;
+        let request = WebRequest::write(scope).media(MEDIA_TYPE, Some(MEDIA_TYPE));
+        let _place = self.place(scope, &target).await?;
+        let answer = self.web.put(&target, encode(value), &request).await?;
+        self.asked(path, |asked| {
+            asked.answer(answer.status, &answer.content_type, &answer.body)
+        })
+        .map(drop)
+    }
+
     async fn place(
         &self,
         scope: &CallScope,

@@ -1,5 +1,7 @@
 //! oBIX objects to bytes, and the request documents of a reading client.
 
+use std::time::Duration;
+
 use chrono::{DateTime, FixedOffset, SecondsFormat, TimeDelta};
 use quick_xml::escape::escape;
 
@@ -57,6 +59,26 @@ pub fn batch_read(paths: &[ObixPath]) -> Object {
         })
         .collect();
     batch
+}
+
+/// The argument of a watch's `add` and `remove`; the references are server-absolute (oBIX specification §7.3).
+pub fn watch_hrefs(paths: &[ObixPath]) -> Object {
+    let mut hrefs = Object::new(Element::List)
+        .with(Attribute::Name, "hrefs")
+        .with(Attribute::Of, "obix:uri");
+    hrefs.children = paths
+        .iter()
+        .map(|path| Object::new(Element::Uri).with(Attribute::Val, path.request_target()))
+        .collect();
+    Object::new(Element::Obj)
+        .with(Attribute::Is, "obix:WatchIn")
+        .with_child(hrefs)
+}
+
+/// A lease of a watch (oBIX specification §7.2).
+pub fn watch_lease(lease: Duration) -> Object {
+    let lease = TimeDelta::from_std(lease).unwrap_or(TimeDelta::MAX);
+    Object::new(Element::Reltime).with(Attribute::Val, format_reltime(lease))
 }
 
 /// The filter of a history query: inclusive bounds, the oldest `limit` records (oBIX specification §10.3).

@@ -1,9 +1,9 @@
-//! oBIX, read side: values, batch, the component tree, histories and alarms as a Niagara station serves them.
+//! oBIX: values, batch, watches, the component tree, histories and alarms as a Niagara station serves them.
 //!
 //! - [`decode`], [`encode`], [`object`], [`scalar`]: documents ↔ objects and their values; [`href`]: references between them.
 //! - [`display`], [`diagnose`]: what texts and errors of the station mean.
 //! - [`client`]: documents over the web session, lobby, about.
-//! - [`point`], [`batch`], [`folder`], [`history`], [`alarm`]: what callers ask; [`record`] and [`paging`] serve histories.
+//! - [`point`], [`batch`], [`watch`], [`folder`], [`history`], [`alarm`]: what callers ask; [`record`] and [`paging`] serve histories.
 
 pub mod alarm;
 pub mod batch;
@@ -20,6 +20,7 @@ pub mod paging;
 pub mod point;
 pub mod record;
 pub mod scalar;
+pub mod watch;
 
 #[cfg(test)]
 mod client_tests;
@@ -31,3 +32,4 @@ pub use href::ObixPath;
 pub use object::Object;
 pub use point::ValueReading;
 pub use scalar::Scalar;
+pub use watch::Watch;

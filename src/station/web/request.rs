@@ -82,6 +82,9 @@ pub enum Purpose {
     /// Changes nothing on the station, whatever its HTTP method: repeated after a broken connection or a new login.
     #[default]
     Read,
+    /// Changes nothing of the plant, but is answered differently the second time, such as a poll of what changed:
+    /// repeated only when the station has not worked on it.
+    ReadOnce,
     /// Changes something: sent exactly once.
     Write,
 }
@@ -105,6 +108,15 @@ impl WebRequest {
     /// A read within a scope.
     pub fn read(scope: &CallScope) -> Self {
         Self {
+            scope: scope.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// A read within a scope whose answer the station gives once.
+    pub fn read_once(scope: &CallScope) -> Self {
+        Self {
+            purpose: Purpose::ReadOnce,
             scope: scope.clone(),
             ..Self::default()
         }

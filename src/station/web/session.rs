@@ -287,7 +287,14 @@ impl WebSession {
         let request = self.inner.authorised(outgoing)?;
         let base = request.url.clone();
         let answer = match purpose {
-            Purpose::Read => self.inner.http.send_read(request, *timeout, scope).await?,
+            Purpose::Read => {
+                let send = self.inner.http.send_read(request, *timeout, scope);
+                send.await?
+            }
+            Purpose::ReadOnce => {
+                let send = self.inner.http.send_read_once(request, *timeout, scope);
+                send.await?
+            }
             Purpose::Write => self.send_write(request, outgoing).await?,
         };
         if let Some(detail) = self.inner.refusal(&answer, &base) {
@@ -565,7 +572,7 @@ fn interface_of(target: &str) -> String {
 /// A failure behind the request: a write may have happened.
 fn after_sending(purpose: Purpose, target: &str, error: StationError) -> StationError {
     match purpose {
-        Purpose::Read => error,
+        Purpose::Read | Purpose::ReadOnce => error,
         Purpose::Write => unknown_outcome(target, &error),
     }
 }
