@@ -4,5 +4,6 @@
 //! test prints why it is skipped. With it, a missing program is a failure.
 
 mod mcp_clients;
+mod nmap;
 mod programs;
 mod pyhaystack;

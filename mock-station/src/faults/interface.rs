@@ -18,7 +18,7 @@ pub enum Interface {
     Obix,
     /// The login pages, and the HELLO and SCRAM steps of header authentication on any path.
     Login,
-    /// Paths of no interface above; only requests have it.
+    /// Paths of no interface above, as `/` or `/rpc`.
     Other,
 }
 

@@ -8,10 +8,12 @@ use chrono::{DateTime, SubsecRound, Utc};
 
 impl Station {
     /// Restarts the station at `now`: transient slots return to their defaults, so that of the inputs of a writable only the
-    /// commands at levels 1 and 8 survive; links and drivers fill theirs again.
+    /// commands at levels 1 and 8 survive; links and drivers fill theirs again. No subscription
+    /// survives.
     pub fn restart(&mut self, now: DateTime<Utc>) {
         self.now = now.trunc_subsecs(0);
         self.mark_started();
+        self.watched.clear();
         let all: Vec<Handle> = self
             .descendants(self.root())
             .map(|component| component.handle())

@@ -361,3 +361,23 @@ async fn every_scenario_ends_when_the_client_leaves_and_shutdown_waits_for_none(
     mock.shutdown().await;
     assert!(hear(&mut open, |_| false).await.is_empty());
 }
+
+#[tokio::test]
+async fn the_hundred_and_first_connection_is_closed() {
+    let mock = playing(FoxScenario::N4).await;
+    let mut held = Vec::new();
+    for _ in 0..100 {
+        let mut stream = plain(&mock).await;
+        greet(&mut stream, ends_with("n4digest\n};;\n")).await;
+        held.push(stream);
+    }
+    let mut late = plain(&mock).await;
+    assert!(hear(&mut late, |_| false).await.is_empty());
+    held.clear();
+    fox(&mock).closed_connections(101).await;
+    assert!(
+        plain_answer(&mock, "n4digest\n};;\n")
+            .await
+            .starts_with("fox a 0 ")
+    );
+}
