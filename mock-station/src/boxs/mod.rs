@@ -87,11 +87,6 @@ pub fn handle(
     )
 }
 
-/// Ends every BOX server session with its spaces and subscriptions, as a restart of the station does.
-pub fn end_sessions(context: &ServerContext) {
-    context.servlet_state::<ssession::Sessions>().clear();
-}
-
 /// Number of BOX server sessions that have neither been deleted nor expired.
 pub fn session_count(context: &ServerContext) -> usize {
     let sessions = context.servlet_state::<ssession::Sessions>();

@@ -1,40 +1,9 @@
 //! Whatever a client sends, the servlet answers.
 
-use std::sync::Arc;
-
-use http::{HeaderMap, Method};
-use mock_station::boxs;
-use mock_station::clock::TestClock;
-use mock_station::model::{SharedStation, sample};
-use mock_station::server::{AuthenticatedUser, PlainRequest, ServerContext};
-use mock_station::switches::SharedSwitches;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use crate::client::noon;
-
-fn context() -> ServerContext {
-    let clock = Arc::new(TestClock::at(noon()));
-    let station = SharedStation::new(sample::station(noon()).unwrap(), clock.clone());
-    ServerContext::new(clock, station, SharedSwitches::default())
-}
-
-fn post(context: &ServerContext, body: Vec<u8>) -> (u16, String) {
-    let user = AuthenticatedUser {
-        name: "admin".to_owned(),
-        session_id: "web".to_owned(),
-    };
-    let request = PlainRequest {
-        method: Method::POST,
-        raw_path: "/box/".to_owned(),
-        raw_query: None,
-        headers: HeaderMap::new(),
-        body: body.into(),
-    };
-    let response = boxs::handle(context, &user, request);
-    let text = String::from_utf8(response.body.to_vec()).unwrap();
-    (response.status.as_u16(), text)
-}
+use crate::direct::{Direct, sample};
 
 fn any_json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
@@ -48,8 +17,11 @@ fn any_json() -> impl Strategy<Value = Json> {
     leaf.prop_recursive(3, 16, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Json::from),
-            prop::collection::vec(("(o|bo|c|of|lm|t|id|scid|sck|scarg|d)", inner), 0..4)
-                .prop_map(|pairs| Json::Object(pairs.into_iter().collect())),
+            prop::collection::vec(
+                ("(o|bo|c|of|lm|t|id|scid|sck|scarg|d|spi|sn|h|a)", inner),
+                0..4
+            )
+            .prop_map(|pairs| Json::Object(pairs.into_iter().collect())),
         ]
     })
 }
@@ -65,7 +37,7 @@ proptest! {
     ) {
         let message = json!({"r": 4, "t": "rt", "c": channel, "k": key, "b": body});
         let frame = json!({"p": "box", "v": 1, "n": 2, "m": [message]});
-        let (status, text) = post(&context(), frame.to_string().into_bytes());
+        let (status, text) = sample().post(frame.to_string().into_bytes());
         prop_assert_eq!(status, 200);
         let reply: Json = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(&reply["n"], &json!(2));
@@ -75,16 +47,11 @@ proptest! {
 
     #[test]
     fn any_handler_argument_gets_one_reply(
-        key in "(loadRoot|loadSlots|handleToPath|serviceToPath|navChildren|x)",
+        key in "(loadRoot|loadSlots|loadSlotPath|sub|unsub|getActionParameterDefault|handleToPath|serviceToPath|navChildren|x)",
         argument in any_json(),
     ) {
-        let context = context();
-        let send = |key: &str, body: Json| {
-            let message = json!({"r": 1, "t": "rt", "c": "ssession", "k": key, "b": body});
-            let frame = json!({"p": "box", "n": 1, "m": [message]});
-            let (_, text) = post(&context, frame.to_string().into_bytes());
-            serde_json::from_str::<Json>(&text).unwrap()["m"][0].clone()
-        };
+        let station: Direct = sample();
+        let send = |key: &str, body: Json| station.message("ssession", key, body);
         let id = send("make", json!({}))["b"].clone();
         send("makessc", json!({
             "id": id, "scid": "s", "scts": "box:ComponentSpaceSessionHandler", "scarg": "station:",
@@ -96,7 +63,7 @@ proptest! {
 
     #[test]
     fn any_bytes_get_an_answer(body in prop::collection::vec(any::<u8>(), 0..64)) {
-        let (status, _) = post(&context(), body);
+        let (status, _) = sample().post(body);
         prop_assert!(status == 200 || status == 500);
     }
 }

@@ -26,6 +26,19 @@ pub fn load(writer: &NodeWriter<'_>, handle: Handle, depth: usize) -> Option<Jso
     Some(json!({"nm": "l", "h": handle.to_string(), "b": body}))
 }
 
+struct SlotOperation<'a> {
+    operation: Map<String, Json>,
+    slot: SlotView<'a>,
+    node: Json,
+}
+
+impl SlotOperation<'_> {
+    fn with_node(mut self) -> Map<String, Json> {
+        self.operation.insert("b".to_owned(), self.node);
+        self.operation
+    }
+}
+
 struct Teller<'a> {
     view: View<'a>,
     handle: Handle,
@@ -42,78 +55,70 @@ impl Teller<'_> {
     }
 
     fn change(&self, change: &ChangeEvent) -> Option<Json> {
-        match change {
-            ChangeEvent::Set { slot } => self.set(slot),
-            ChangeEvent::Added { slot, .. } => self.added(slot),
-            ChangeEvent::Removed { slot, .. } => {
-                let mut removed = self.head("v");
-                removed.insert("n".to_owned(), json!(&**slot));
-                Some(Json::Object(removed))
-            }
+        let operation = match change {
+            ChangeEvent::Set { slot } => self.set(slot)?,
+            ChangeEvent::Added { slot, .. } => self.added(slot)?,
+            ChangeEvent::Removed { slot, .. } => self.named("v", slot),
             ChangeEvent::Renamed { old, new } => {
-                let slot = self.shown(new)?;
-                let mut renamed = self.head("r");
+                // The new name may have passed on since: then only the names are told.
+                let mut renamed = match self.about("r", new) {
+                    Some(told) => told.operation,
+                    None => self.named("r", new),
+                };
                 renamed.insert("o".to_owned(), json!(&**old));
-                renamed.insert("n".to_owned(), json!(&**new));
-                renamed.insert("dn".to_owned(), json!(slot.display_name()));
-                Some(Json::Object(renamed))
+                renamed
             }
-            ChangeEvent::Reordered => Some(self.order()),
-            ChangeEvent::FlagsChanged { slot } => self.flags(slot),
+            ChangeEvent::Reordered => self.order(),
+            ChangeEvent::FlagsChanged { slot } => self.flags(slot)?,
             ChangeEvent::FacetsChanged { slot } => {
-                let shown = self.shown(slot)?;
-                let mut facets = self.slot_head("x", &shown);
-                let text = shown.facets.map(|facets| facets.encode());
-                facets.insert("x".to_owned(), json!(text.unwrap_or_default()));
-                Some(Json::Object(facets))
+                let mut told = self.about("x", slot)?;
+                let text = told.slot.facets.map(|facets| facets.encode());
+                told.operation
+                    .insert("x".to_owned(), json!(text.unwrap_or_default()));
+                told.operation
             }
             // The protocol has no operation of its own for a name: one that sets what is there already carries it.
-            ChangeEvent::DisplayNameChanged { slot } => match self.shown(slot)?.value() {
-                Some(_) => self.set(slot),
-                None => self.flags(slot),
-            },
+            ChangeEvent::DisplayNameChanged { slot } => {
+                let told = self.about("s", slot)?;
+                match told.slot.value() {
+                    Some(_) => told.with_node(),
+                    None => self.flags(slot)?,
+                }
+            }
             ChangeEvent::TopicFired { slot, event } => {
-                let shown = self.shown(slot)?;
-                let mut fired = self.slot_head("t", &shown);
+                let mut fired = self.about("t", slot)?.operation;
                 if let Some(event) = event {
                     fired.insert("b".to_owned(), node::bare_value(event));
                 }
-                Some(Json::Object(fired))
+                fired
             }
-        }
+        };
+        Some(Json::Object(operation))
     }
 
-    fn set(&self, name: &str) -> Option<Json> {
-        let slot = self.shown(name)?;
-        let mut set = self.slot_head("s", &slot);
-        let body = self.view.writer.slot(self.handle, name)?;
-        set.insert("d".to_owned(), body.get("d").cloned().unwrap_or_default());
-        set.insert("b".to_owned(), body);
-        Some(Json::Object(set))
+    fn set(&self, name: &str) -> Option<Map<String, Json>> {
+        Some(self.about("s", name)?.with_node())
     }
 
     /// A new child comes as a stub: whoever wants its slots loads or subscribes it.
-    fn added(&self, name: &str) -> Option<Json> {
-        let slot = self.shown(name)?;
-        let mut added = self.slot_head("a", &slot);
-        let body = self.view.writer.slot(self.handle, name)?;
-        added.insert("d".to_owned(), body.get("d").cloned().unwrap_or_default());
-        added.insert("b".to_owned(), body);
-        node::put_flags(&mut added, slot.flags);
-        if let Some(facets) = slot.facets.filter(|facets| !facets.is_empty()) {
-            added.insert("facets".to_owned(), json!(facets.encode()));
+    fn added(&self, name: &str) -> Option<Map<String, Json>> {
+        let mut told = self.about("a", name)?;
+        node::put_flags(&mut told.operation, told.slot.flags);
+        if let Some(facets) = told.slot.facets.filter(|facets| !facets.is_empty()) {
+            told.operation
+                .insert("facets".to_owned(), json!(facets.encode()));
         }
-        Some(Json::Object(added))
+        Some(told.with_node())
     }
 
-    fn flags(&self, name: &str) -> Option<Json> {
-        let slot = self.shown(name)?;
-        let mut flags = self.slot_head("f", &slot);
-        flags.insert("f".to_owned(), json!(slot.flags.encode()));
-        Some(Json::Object(flags))
+    fn flags(&self, name: &str) -> Option<Map<String, Json>> {
+        let mut told = self.about("f", name)?;
+        let flags = told.slot.flags.encode();
+        told.operation.insert("f".to_owned(), json!(flags));
+        Some(told.operation)
     }
 
-    fn order(&self) -> Json {
+    fn order(&self) -> Map<String, Json> {
         let slots = self.view.station.slots(self.handle);
         let names: Vec<&str> = slots
             .iter()
@@ -122,7 +127,7 @@ impl Teller<'_> {
             .collect();
         let mut order = self.head("o");
         order.insert("o".to_owned(), json!(names.join(";")));
-        Json::Object(order)
+        order
     }
 
     fn knob_added(&self, link: &LinkView) -> Json {
@@ -138,13 +143,6 @@ impl Teller<'_> {
         Json::Object(removed)
     }
 
-    /// The slot as it is now; none if it is gone or kept from the user.
-    fn shown(&self, name: &str) -> Option<SlotView<'_>> {
-        let slot = self.view.station.slot(self.handle, name)?;
-        let shown = self.view.writer.shows(self.handle, &slot);
-        shown.then_some(slot)
-    }
-
     fn head(&self, kind: &str) -> Map<String, Json> {
         let mut operation = Map::new();
         operation.insert("nm".to_owned(), json!(kind));
@@ -152,11 +150,27 @@ impl Teller<'_> {
         operation
     }
 
-    fn slot_head(&self, kind: &str, slot: &SlotView<'_>) -> Map<String, Json> {
+    fn named(&self, kind: &str, name: &str) -> Map<String, Json> {
         let mut operation = self.head(kind);
-        operation.insert("n".to_owned(), json!(slot.name));
-        operation.insert("dn".to_owned(), json!(slot.display_name()));
+        operation.insert("n".to_owned(), json!(name));
         operation
+    }
+
+    /// An operation about a slot as it is now, with the slot's display name and text; none if the slot is gone or kept
+    /// from the user.
+    fn about(&self, kind: &str, name: &str) -> Option<SlotOperation<'_>> {
+        let slot = self.view.station.slot(self.handle, name)?;
+        let node = self.view.writer.slot(self.handle, name)?;
+        let mut operation = self.named(kind, name);
+        operation.insert("dn".to_owned(), json!(slot.display_name()));
+        if let Some(text) = node.get("d") {
+            operation.insert("d".to_owned(), text.clone());
+        }
+        Some(SlotOperation {
+            operation,
+            slot,
+            node,
+        })
     }
 
     /// Adds the component's own display name and text to its operations; a load has them in its body.

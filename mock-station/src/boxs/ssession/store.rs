@@ -173,12 +173,6 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends all sessions.
-    pub fn clear(&self) {
-        let mut sessions = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.clear();
-    }
-
     /// Number of sessions that have not expired.
     pub fn count(&self, now: DateTime<Utc>, switches: &BoxSwitches) -> usize {
         let sessions = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);

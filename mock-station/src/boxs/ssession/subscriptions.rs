@@ -182,11 +182,9 @@ impl Subscription {
                 true => hidden_slots(view, handle),
                 false => self.hidden.clone(),
             };
-            let changes = fold(events.iter().copied());
-            let seen = changes
-                .into_iter()
-                .filter_map(|change| self.as_seen(change, &hidden));
-            news.extend(seen.map(News::Change));
+            for change in fold(events.iter().copied()) {
+                news.extend(self.as_seen(change, &hidden).map(News::Change));
+            }
             self.hidden = hidden;
         }
         self.compare_computed(view.station, handle, &mut news);
@@ -197,25 +195,33 @@ impl Subscription {
     }
 
     /// A change as the user sees it. Computed slots are told by comparison, slots that are kept from the user not at
-    /// all; new flags can bring a slot into sight or out of it.
-    fn as_seen(&self, change: ChangeEvent, hidden: &BTreeSet<Arc<str>>) -> Option<ChangeEvent> {
+    /// all; new flags can bring a slot into sight or out of it. `hidden` are the slots kept from the user in the end.
+    fn as_seen(&mut self, change: ChangeEvent, hidden: &BTreeSet<Arc<str>>) -> Option<ChangeEvent> {
         match change {
             ChangeEvent::Set { ref slot } => {
                 let computed = self.computed.iter().any(|(own, _)| **own == **slot);
                 (!computed).then_some(change)
             }
-            ChangeEvent::Removed { ref slot, .. } | ChangeEvent::Renamed { old: ref slot, .. } => {
-                (!self.hidden.contains(slot)).then_some(change)
+            ChangeEvent::Removed { ref slot, .. } => (!self.hidden.remove(slot)).then_some(change),
+            ChangeEvent::Renamed { ref old, ref new } => {
+                if self.hidden.remove(old) {
+                    self.hidden.insert(new.clone());
+                    return None;
+                }
+                Some(change)
             }
-            ChangeEvent::FlagsChanged { ref slot } => {
-                let slot = slot.clone();
+            ChangeEvent::FlagsChanged { slot } => {
                 match (self.hidden.contains(&slot), hidden.contains(&slot)) {
                     (true, true) => None,
-                    (true, false) => Some(ChangeEvent::Added { slot, child: None }),
+                    (true, false) => {
+                        self.hidden.remove(&slot);
+                        Some(ChangeEvent::Added { slot, child: None })
+                    }
                     (false, true) => Some(ChangeEvent::Removed { slot, child: None }),
-                    (false, false) => Some(change),
+                    (false, false) => Some(ChangeEvent::FlagsChanged { slot }),
                 }
             }
+            ChangeEvent::Added { ref slot, .. } => (!hidden.contains(slot)).then_some(change),
             _ => Some(change),
         }
     }
