@@ -51,7 +51,7 @@ impl Tool for BqlQuery {
             structured.insert("rowCount".to_owned(), json!(table.rows.len()));
             structured.insert(
                 "truncated".to_owned(),
-                json!(table.truncated || table.truncated_by_timeout),
+                json!(table.truncated || table.truncated_by_timeout || table.incomplete),
             );
             Ok(ToolOutput::text_with(
                 tab_separated(&table, limit),
@@ -78,6 +78,9 @@ fn tab_separated(table: &TextTable, limit: usize) -> String {
     if table.truncated_by_timeout {
         text.push_str(", truncated due to 10s timeout");
     }
+    if table.incomplete {
+        text.push_str(", truncated because the station's answer was incomplete or too large");
+    }
     text.push(']');
     text
 }
@@ -95,6 +98,7 @@ mod tests {
                 .collect(),
             truncated: false,
             truncated_by_timeout: false,
+            incomplete: false,
         }
     }
 
@@ -119,6 +123,11 @@ mod tests {
 
     #[test]
     fn a_timeout_is_told_beside_the_limit() {
+        let mut torn = table(&["A"], &[&["1"]]);
+        torn.incomplete = true;
+        assert!(tab_separated(&torn, 1).ends_with(
+            "[rows=1, truncated because the station's answer was incomplete or too large]"
+        ));
         let mut late = table(&["A"], &[&["1"]]);
         late.truncated = true;
         late.truncated_by_timeout = true;

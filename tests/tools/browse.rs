@@ -341,3 +341,17 @@ async fn a_bad_ord_is_an_answer_of_the_probe() {
     );
     assert!(answer.get("displayName").is_none());
 }
+
+#[tokio::test]
+async fn histories_and_the_alarm_database_are_ords_too() {
+    let bench = Bench::new().await;
+    for (ord, exists) in [
+        ("history:/Sample/SupplyTemp", true),
+        ("history:/Sample/Nothing", false),
+        ("alarm:", true),
+    ] {
+        let answer = bench.answer("probeOrd", json!({"ord": ord})).await;
+        assert_eq!(answer["exists"], json!(exists), "{answer}");
+        assert!(answer.get("displayName").is_none(), "{answer}");
+    }
+}

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mock_station::model::accounts::{Account, BRIDGE};
+use niagara_bridge::tools::CallContext;
 use serde_json::{Value, json};
 
 use crate::support::{Bench, failure_of};
@@ -106,6 +107,27 @@ async fn a_slow_station_is_given_up_at_the_deadline() {
         .switches()
         .change(|switches| switches.faults.delay = None);
     works(&bench).await;
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_at_once() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    bench
+        .mock
+        .switches()
+        .change(|switches| switches.faults.delay = Some(Duration::from_secs(600)));
+    for (tool, arguments) in calls() {
+        let context = CallContext::service();
+        context.cancel.cancel();
+        let result = bench.registry.call(tool, arguments, context).await.unwrap();
+        let (code, message, data) = failure_of(&result);
+        assert_eq!(
+            (code, &data["kind"]),
+            (-32603, &json!("cancelled")),
+            "{tool}: {message}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -154,3 +154,36 @@ async fn open_alarms_of_the_site_are_all_there() {
     assert_eq!(found, expected);
     assert!(expected.len() > 10);
 }
+
+#[tokio::test]
+async fn a_very_large_tree_is_cut_at_the_cap_and_says_so() {
+    let now: DateTime<Utc> = NOW.parse().unwrap();
+    let options = SiteOptions {
+        points: 12_000,
+        ..SiteOptions::for_tests(now)
+    };
+    let site = Harborview::build(options).unwrap();
+    let bench = Bench::serving(site.station, now, |_| {}, BRIDGE).await;
+    let answer = bench
+        .answer(
+            "listChildren",
+            json!({"ord": "station:|slot:/Drivers", "depth": 5}),
+        )
+        .await;
+    fn count(node: &Value) -> usize {
+        node["children"].as_array().map_or(0, |children| {
+            children.iter().map(|child| 1 + count(child)).sum()
+        })
+    }
+    assert_eq!((count(&answer), &answer["truncated"]), (5000, &json!(true)));
+    let found = bench
+        .answer(
+            "findComponentsByType",
+            json!({"typeName": "BControlPoint", "limit": 1000}),
+        )
+        .await;
+    assert_eq!(
+        (&found["count"], &found["truncated"]),
+        (&json!(1000), &json!(true))
+    );
+}

@@ -186,10 +186,8 @@ impl StationFacade {
             Ok(rows) => {
                 let table = rows.collect().await?;
                 Ok(TextTable {
-                    truncated: matches!(
-                        table.end,
-                        TableEnd::RowLimit | TableEnd::SizeLimit | TableEnd::Torn { .. }
-                    ),
+                    truncated: table.end == TableEnd::RowLimit,
+                    incomplete: matches!(table.end, TableEnd::SizeLimit | TableEnd::Torn { .. }),
                     truncated_by_timeout: table.end == TableEnd::Deadline,
                     header: table.header,
                     rows: table.rows.into_iter().map(|row| row.cells).collect(),
@@ -225,6 +223,7 @@ impl StationFacade {
                 .collect(),
             truncated: table.is_truncated,
             truncated_by_timeout: false,
+            incomplete: false,
         })
     }
 

@@ -111,6 +111,8 @@ pub struct TextTable {
     pub rows: Vec<Vec<String>>,
     pub truncated: bool,
     pub truncated_by_timeout: bool,
+    /// The answer was too large or ended in the middle of a row.
+    pub incomplete: bool,
 }
 
 /// What a station says of itself.
