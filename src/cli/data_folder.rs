@@ -44,8 +44,11 @@ impl DataFolder {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
+                // Just after it took the lock the other process has not yet written who it is.
                 let holder = std::fs::read_to_string(&holder_path)
-                    .unwrap_or_else(|_| "another process".to_owned());
+                    .ok()
+                    .filter(|holder| !holder.trim().is_empty())
+                    .unwrap_or_else(|| "another process".to_owned());
                 bail!(
                     "the data folder {} is in use by {}; stop it, choose another dataDir, or use \
                      `niagara-bridge stdio --url …` to reach the bridge that runs",
@@ -87,6 +90,10 @@ mod tests {
             "{message}"
         );
         assert!(message.contains(&path.display().to_string()), "{message}");
+        std::fs::write(path.join(HOLDER_NAME), "")
+            .expect("a holder that has not yet said who it is");
+        let message = DataFolder::take(&path).expect_err("in use").to_string();
+        assert!(message.contains("in use by another process"), "{message}");
         drop(first);
         assert_eq!(DataFolder::take(&path).expect("free again").path(), path);
     }

@@ -92,7 +92,7 @@ pub async fn start_http(
 ) -> anyhow::Result<(HttpServer, StationEnd)> {
     let listener = TcpListener::bind(config.listen)
         .await
-        .with_context(|| format!("{} cannot be listened on; is another bridge running? Choose another address with listen", config.listen))?;
+        .with_context(|| format!("{} cannot be listened on; is another bridge running? Choose another address (demo: --listen, serve: listen in the configuration)", config.listen))?;
     let Assembly {
         bridge,
         authenticator,
