@@ -10,7 +10,7 @@ use mock_station::clock::{StationClock, SystemClock};
 use mock_station::fox::{FoxScenario, FoxSettings};
 use mock_station::model::accounts;
 use mock_station::server::MockStation;
-use mock_station::site::SiteOptions;
+use mock_station::site::{SiteName, SiteOptions};
 use mock_station::switches::{OrdForms, Switches};
 
 /// A stand-in Niagara 4 station for tests and demonstrations.
@@ -41,6 +41,9 @@ struct Arguments {
     /// The station's time at start (RFC 3339); it runs on from there. Default: the machine's time.
     #[arg(long)]
     clock: Option<DateTime<Utc>>,
+    /// Which demo site.
+    #[arg(long, value_enum, default_value = "harborview")]
+    site: SiteName,
     /// Days of history before the start.
     #[arg(long, default_value_t = 400)]
     days: u32,
@@ -102,6 +105,7 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         None => Arc::new(SystemClock::new()),
     };
     let site = SiteOptions {
+        name: arguments.site,
         seed: arguments.seed,
         days: arguments.days,
         points: arguments.points,

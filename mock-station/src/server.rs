@@ -19,7 +19,7 @@ use crate::clock::{StationClock, SystemClock};
 use crate::control;
 use crate::fox::{FoxService, FoxSettings};
 use crate::model::{ModelError, SharedStation, sample};
-use crate::site::{Harborview, SiteOptions};
+use crate::site::{Site, SiteOptions};
 use crate::switches::{SharedSwitches, Switches};
 use crate::tls::{CertificateProfile, Certificates, TlsError};
 
@@ -259,7 +259,7 @@ impl Builder {
             None => {
                 let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
                 let station = match self.site {
-                    Some(options) => Harborview::build(options)?.station,
+                    Some(options) => Site::build(options)?.station,
                     None => sample::station(clock.now())?,
                 };
                 SharedStation::new(station, clock)

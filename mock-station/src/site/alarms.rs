@@ -1,7 +1,7 @@
 //! About forty alarms of the last sixty days, in every combination of source state and acknowledgement.
 
-use super::equipment::{Driver, Equipment};
-use super::rows::Limits;
+use super::plan::Plan;
+use super::row::Limits;
 use super::sim::noise::{between, hash};
 use super::tree::{PlacedEquipment, PlacedPoint, decoded};
 use crate::model::slot_name::escape;
@@ -9,14 +9,6 @@ use crate::model::{
     AckState, AlarmRecord, Facets, Handle, ModelError, SourceState, Station, Value,
 };
 use chrono::{DateTime, TimeDelta, Utc};
-
-/// Alarm classes of the site with their priorities.
-const CLASSES: [(&str, i32); 4] = [
-    ("HVAC_Critical", 30),
-    ("HVAC_General", 120),
-    ("Plant", 60),
-    ("Energy", 180),
-];
 
 /// States of ten alarms in a row: most have gone back to normal.
 const STATES: [SourceState; 10] = {
@@ -31,28 +23,18 @@ const SPAN_HOURS: f64 = 60.0 * 24.0;
 /// Older alarms that were moved to the archive.
 const ARCHIVED: usize = 8;
 
-/// The alarm class that alarms of an equipment go to.
-pub fn class_of(equipment: &Equipment) -> &'static str {
-    match (equipment.driver, equipment.class) {
-        (Driver::Modbus, _) => "Energy",
-        (_, "AHU") => "HVAC_Critical",
-        (_, "VAV" | "HeatPump" | "Weather") => "HVAC_General",
-        _ => "Plant",
-    }
-}
-
 /// Adds the alarm classes to the alarm service.
-pub fn add_classes(station: &mut Station) -> Result<(), ModelError> {
+pub fn add_classes(station: &mut Station, plan: &Plan) -> Result<(), ModelError> {
     let Some(service) = station.service("alarm:AlarmService") else {
         return Ok(());
     };
-    for (name, priority) in CLASSES {
+    for (name, priority) in plan.alarm_classes {
         let class = station.add(service, Some(&escape(name)), "alarm:AlarmClass")?;
         for member in ["toOffnormal", "toFault", "toNormal", "toAlert"] {
             station.set(
                 class,
                 &format!("priority/{member}"),
-                Value::Integer(priority),
+                Value::Integer(*priority),
             )?;
         }
     }
@@ -62,6 +44,7 @@ pub fn add_classes(station: &mut Station) -> Result<(), ModelError> {
 /// Fills the alarm database from the alarm extensions of the first building.
 pub fn add_records(
     station: &mut Station,
+    plan: &Plan,
     seed: u64,
     now: DateTime<Utc>,
     placed: &[PlacedEquipment],
@@ -102,7 +85,7 @@ pub fn add_records(
         let age = between(seed ^ 0xA1A, key, youngest, oldest);
         let timestamp = now - TimeDelta::milliseconds((age * 3_600_000.0) as i64);
         let mut record = record(
-            station,
+            (station, plan),
             (equipment, point, extension),
             (state, ack),
             timestamp,
@@ -117,16 +100,17 @@ pub fn add_records(
 }
 
 fn record(
-    station: &Station,
+    place: (&Station, &Plan),
     source: (&PlacedEquipment, &PlacedPoint, Handle),
     states: (SourceState, AckState),
     timestamp: DateTime<Utc>,
     age_hours: f64,
     random: u64,
 ) -> AlarmRecord {
+    let (station, plan) = place;
     let (equipment, point, extension) = source;
     let (state, ack) = states;
-    let class = class_of(&equipment.equipment);
+    let class = (plan.alarm_class)(&equipment.equipment);
     let first = if state == SourceState::Normal {
         SourceState::Offnormal
     } else {
@@ -147,7 +131,8 @@ fn record(
         ack_required: true,
         source: vec![station.nav_ord(extension)],
         alarm_class: class.to_owned(),
-        priority: CLASSES
+        priority: plan
+            .alarm_classes
             .iter()
             .find(|(name, _)| *name == class)
             .map_or(255, |(_, priority)| *priority),
@@ -158,12 +143,12 @@ fn record(
         } else {
             String::new()
         },
-        alarm_data: data(station, equipment, point, first, state),
+        alarm_data: data(place, equipment, point, first, state),
         alarm_transition: first,
         last_update,
         archived: false,
         notes: if random.is_multiple_of(9) {
-            vec!["Checked on site, work order raised.".to_owned()]
+            vec![plan.alarm_texts.note.to_owned()]
         } else {
             Vec::new()
         },
@@ -171,19 +156,20 @@ fn record(
 }
 
 fn data(
-    station: &Station,
+    place: (&Station, &Plan),
     equipment: &PlacedEquipment,
     point: &PlacedPoint,
     first: SourceState,
     now: SourceState,
 ) -> Facets {
+    let (station, plan) = place;
     let name = station.display_name(point.handle);
     let mut data = Facets::new()
         .with(
             "sourceName",
             Value::from(format!("{} {}", equipment.equipment.device, name)),
         )
-        .with("msgText", Value::from(message(point, first)))
+        .with("msgText", Value::from(message(plan, point, first)))
         .with(
             "fromState",
             Value::from(if now == SourceState::Normal {
@@ -193,14 +179,15 @@ fn data(
             }),
         )
         .with("toState", Value::from(now.tag()))
-        .with("timeZone", Value::from("America/New_York"))
+        .with("timeZone", Value::from(station.zone().name()))
         .with("location", Value::from(equipment.equipment.id.as_str()));
     if let Some((value, _)) = station.out(point.handle) {
         data.set("presentValue", Value::from(value.encode()));
     }
     match point.row.limits {
         Limits::Range(low, high) => {
-            let reader = super::measure::Reader::new(point.row.measure, equipment.equipment.system);
+            let reader =
+                super::measure::Reader::new(point.row.measure, equipment.equipment.convention);
             data.set("lowLimit", Value::from(reader.value(low).encode()));
             data.set("highLimit", Value::from(reader.value(high).encode()));
             data.set(
@@ -214,12 +201,13 @@ fn data(
     data
 }
 
-fn message(point: &PlacedPoint, state: SourceState) -> &'static str {
+fn message(plan: &Plan, point: &PlacedPoint, state: SourceState) -> &'static str {
+    let texts = plan.alarm_texts;
     match (state, point.row.limits) {
-        (SourceState::Fault, _) => "Sensor fault",
-        (SourceState::Alert, _) => "Maintenance due",
-        (_, Limits::State(_)) => "Alarm contact closed",
-        _ => "Value out of range",
+        (SourceState::Fault, _) => texts.fault,
+        (SourceState::Alert, _) => texts.alert,
+        (_, Limits::State(_)) => texts.state,
+        _ => texts.out_of_range,
     }
 }
 

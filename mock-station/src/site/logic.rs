@@ -1,244 +1,67 @@
-//! Schedules, kitControl logic and the links that tie them to points of the drivers.
+//! Weekly programmes and the occupancy logic that the sites have in common.
 
-use super::sim::calendar::{LocalTime, is_holiday};
-use super::tree::{PlacedEquipment, TreeBuilder};
-use crate::model::{Facets, FeedSample, Handle, ModelError, Status, Value};
+use super::sim::calendar::LocalTime;
+use super::tree::TreeBuilder;
+use crate::model::{FeedSample, Handle, ModelError, Station, Value};
 use chrono::{DateTime, NaiveTime, Utc, Weekday};
 use std::sync::Arc;
 
-const WORKDAYS: [Weekday; 5] = [
+pub const WORKDAYS: [Weekday; 5] = [
     Weekday::Mon,
     Weekday::Tue,
     Weekday::Wed,
     Weekday::Thu,
     Weekday::Fri,
 ];
+pub const EVERY_DAY: [Weekday; 7] = [
+    Weekday::Mon,
+    Weekday::Tue,
+    Weekday::Wed,
+    Weekday::Thu,
+    Weekday::Fri,
+    Weekday::Sat,
+    Weekday::Sun,
+];
 
-fn clock(hour: u32, minute: u32) -> NaiveTime {
+pub fn clock(hour: u32, minute: u32) -> NaiveTime {
     NaiveTime::from_hms_opt(hour, minute, 0).unwrap_or(NaiveTime::MIN)
 }
 
-/// Adds the schedules and the control logic of the site and links them to points of the first building.
-pub fn add(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), ModelError> {
-    let root = builder.station.root();
-    let site = builder.folder(root, "Harborview", "baja:Folder")?;
-    let occupancy = schedules(builder, site)?;
-    let logic = builder.folder(site, "Logic", "baja:Folder")?;
-    let enable = occupancy_logic(builder, logic, occupancy)?;
-    for equipment in of_building_one(placed, "AHU") {
-        if let Some(point) = point_with_role(equipment, "occupancy") {
-            builder.station.link(enable, "out", point, "in10")?;
-        }
+/// Adds one span with a value to several days of a weekly schedule; a span that ends at 00:00 ends with the day.
+pub fn weekly(
+    station: &mut Station,
+    schedule: Handle,
+    days: &[Weekday],
+    (from, to): (NaiveTime, NaiveTime),
+    value: Value,
+) -> Result<(), ModelError> {
+    for day in days {
+        station.add_schedule_period(schedule, *day, from, to, value.clone())?;
     }
-    weather_logic(builder, logic, placed)?;
-    zone_logic(builder, logic, placed)?;
-    loop_logic(builder, logic, placed)
+    Ok(())
 }
 
-fn of_building_one<'a>(
-    placed: &'a [PlacedEquipment],
-    class: &'a str,
-) -> impl Iterator<Item = &'a PlacedEquipment> {
-    placed
-        .iter()
-        .filter(move |equipment| equipment.building == 0 && equipment.equipment.class == class)
-}
-
-fn point_with_role(equipment: &PlacedEquipment, role: &str) -> Option<Handle> {
-    equipment
-        .points
-        .iter()
-        .find(|point| point.row.role == role)
-        .map(|point| point.handle)
-}
-
-/// Occupancy, night light and setpoint programs; returns the occupancy schedule.
-fn schedules(builder: &mut TreeBuilder, site: Handle) -> Result<Handle, ModelError> {
-    let folder = builder.folder(site, "Schedules", "baja:Folder")?;
-    let station = &mut *builder.station;
-    let occupancy = station.add(folder, Some("OccSched"), "schedule:BooleanSchedule")?;
-    station.set(
-        occupancy,
-        "facets",
-        Value::Facets(Arc::new(Facets::boolean("Occupied", "Unoccupied"))),
-    )?;
-    for day in WORKDAYS {
-        station.add_schedule_period(
-            occupancy,
-            day,
-            clock(7, 0),
-            clock(18, 0),
-            Value::Boolean(true),
-        )?;
-    }
-    let parking = station.add(folder, Some("Parking$20Lights"), "schedule:BooleanSchedule")?;
-    for day in [
-        Weekday::Mon,
-        Weekday::Tue,
-        Weekday::Wed,
-        Weekday::Thu,
-        Weekday::Fri,
-        Weekday::Sat,
-        Weekday::Sun,
-    ] {
-        station.add_schedule_period(
-            parking,
-            day,
-            clock(18, 30),
-            NaiveTime::MIN,
-            Value::Boolean(true),
-        )?;
-        station.add_schedule_period(
-            parking,
-            day,
-            clock(0, 0),
-            clock(6, 0),
-            Value::Boolean(true),
-        )?;
-    }
-    let setpoint = station.add(folder, Some("ZoneClgSP_Sched"), "schedule:NumericSchedule")?;
-    station.set(
-        setpoint,
-        "facets",
-        Value::Facets(Arc::new(Facets::numeric("fahrenheit", 1))),
-    )?;
-    station.set(
-        setpoint,
-        "defaultOutput",
-        Value::status_numeric(82.0, Status::ok()),
-    )?;
-    for day in WORKDAYS {
-        station.add_schedule_period(
-            setpoint,
-            day,
-            clock(6, 0),
-            clock(18, 0),
-            Value::Double(74.0),
-        )?;
-    }
-    Ok(occupancy)
-}
-
-/// Occupied when the schedule says so and it is no holiday.
-fn occupancy_logic(
+/// Occupied when the schedule says so and it is no holiday; the names are those of the holiday point, its negation and
+/// the result, which is returned.
+pub fn occupancy_enable(
     builder: &mut TreeBuilder,
-    logic: Handle,
+    folder: Handle,
     occupancy: Handle,
+    [holiday, working, enable]: [&str; 3],
 ) -> Result<Handle, ModelError> {
-    let folder = builder.folder(logic, "Occupancy", "baja:Folder")?;
+    let place = builder.plan.place;
     let station = &mut *builder.station;
-    let holiday = station.add(folder, Some("Holiday"), "control:BooleanPoint")?;
+    let holiday = station.add(folder, Some(holiday), "control:BooleanPoint")?;
     station.attach_feed(
         holiday,
-        Arc::new(|now: DateTime<Utc>| {
-            FeedSample::ok(is_holiday(LocalTime::at(now.timestamp_millis()).day))
+        Arc::new(move |now: DateTime<Utc>| {
+            FeedSample::ok(place.is_holiday(LocalTime::at(place, now.timestamp_millis()).day))
         }),
     );
-    let working = station.add(folder, Some("NotHoliday"), "kitControl:Not")?;
+    let working = station.add(folder, Some(working), "kitControl:Not")?;
     station.link(holiday, "out", working, "in")?;
-    let enable = station.add(folder, Some("OccEnable"), "kitControl:And")?;
+    let enable = station.add(folder, Some(enable), "kitControl:And")?;
     station.link(occupancy, "out", enable, "inA")?;
     station.link(working, "out", enable, "inB")?;
     Ok(enable)
-}
-
-/// Outdoor temperature for everybody, the economizer's high limit and the supply-air reset line.
-fn weather_logic(
-    builder: &mut TreeBuilder,
-    logic: Handle,
-    placed: &[PlacedEquipment],
-) -> Result<(), ModelError> {
-    let Some(sensor) =
-        of_building_one(placed, "Weather").find_map(|station| point_with_role(station, "oat"))
-    else {
-        return Ok(());
-    };
-    let folder = builder.folder(logic, "Outdoor Air", "baja:Folder")?;
-    let station = &mut *builder.station;
-    let fahrenheit = || Value::Facets(Arc::new(Facets::numeric("fahrenheit", 1)));
-    let shared = station.add(folder, Some("OAT_Global"), "control:NumericWritable")?;
-    station.set(shared, "facets", fahrenheit())?;
-    station.set(
-        shared,
-        "fallback",
-        Value::status_numeric(60.0, Status::ok()),
-    )?;
-    station.link(sensor, "out", shared, "in10")?;
-    let limit = station.add(folder, Some("EconHighLimit"), "kitControl:NumericConst")?;
-    station.set(limit, "facets", fahrenheit())?;
-    station.set(limit, "value", Value::status_numeric(65.0, Status::ok()))?;
-    let cool_enough = station.add(folder, Some("EconOK"), "kitControl:LessThan")?;
-    station.link(shared, "out", cool_enough, "inA")?;
-    station.link(limit, "out", cool_enough, "inB")?;
-    let reset = station.add(folder, Some("SAT_Reset"), "kitControl:Reset")?;
-    station.set(reset, "facets", fahrenheit())?;
-    for (slot, value) in [
-        ("inputLowLimit", 60.0),
-        ("inputHighLimit", 70.0),
-        ("outputLowLimit", 63.5),
-        ("outputHighLimit", 55.0),
-    ] {
-        station.set(reset, slot, Value::status_numeric(value, Status::ok()))?;
-    }
-    station.link(shared, "out", reset, "inA")?;
-    Ok(())
-}
-
-/// Average and extremes of the zones of the first floor.
-fn zone_logic(
-    builder: &mut TreeBuilder,
-    logic: Handle,
-    placed: &[PlacedEquipment],
-) -> Result<(), ModelError> {
-    let folder = builder.folder(logic, "1st Floor Zones", "baja:Folder")?;
-    let sensors: Vec<Handle> = of_building_one(placed, "VAV")
-        .filter_map(|unit| point_with_role(unit, "space_temp"))
-        .take(4)
-        .collect();
-    let station = &mut *builder.station;
-    for (name, spec) in [
-        ("AvgZnT", "kitControl:Average"),
-        ("MaxZnT", "kitControl:Maximum"),
-        ("MinZnT", "kitControl:Minimum"),
-    ] {
-        let block = station.add(folder, Some(name), spec)?;
-        station.set(
-            block,
-            "facets",
-            Value::Facets(Arc::new(Facets::numeric("fahrenheit", 1))),
-        )?;
-        for (sensor, input) in sensors.iter().zip(["inA", "inB", "inC", "inD"]) {
-            station.link(*sensor, "out", block, input)?;
-        }
-    }
-    Ok(())
-}
-
-/// A loop that shows how the hot-water setpoint would be held.
-fn loop_logic(
-    builder: &mut TreeBuilder,
-    logic: Handle,
-    placed: &[PlacedEquipment],
-) -> Result<(), ModelError> {
-    let Some(supply) = of_building_one(placed, "HotWaterPlant")
-        .find_map(|plant| point_with_role(plant, "hw_supply_temp"))
-    else {
-        return Ok(());
-    };
-    let folder = builder.folder(logic, "HW Plant", "baja:Folder")?;
-    let station = &mut *builder.station;
-    let control = station.add(folder, Some("HWS_Loop"), "kitControl:LoopPoint")?;
-    station.set(
-        control,
-        "facets",
-        Value::Facets(Arc::new(Facets::numeric("percent", 1))),
-    )?;
-    station.set(
-        control,
-        "setpoint",
-        Value::status_numeric(160.0, Status::ok()),
-    )?;
-    station.set(control, "proportionalConstant", Value::Double(4.0))?;
-    station.link(supply, "out", control, "controlledVariable")?;
-    Ok(())
 }

@@ -48,13 +48,42 @@ pub enum Measure {
 }
 
 const AIR_MODES: [&str; 4] = ["Off", "Warm-up", "Cool-down", "Occupied"];
+const AIR_MODES_GERMAN: [&str; 4] = ["Aus", "Aufheizen", "Vorkühlen", "Belegt"];
 
 /// Which units a controller speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnitSystem {
     Customary,
-    /// The one controller on site that was commissioned in °C, Pa and L/s.
     Metric,
+}
+
+/// In which language its engineer wrote the texts of states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Language {
+    English,
+    German,
+}
+
+/// How a controller shows what it measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Convention {
+    pub units: UnitSystem,
+    pub language: Language,
+}
+
+impl Convention {
+    pub const CUSTOMARY: Self = Self {
+        units: UnitSystem::Customary,
+        language: Language::English,
+    };
+    pub const METRIC: Self = Self {
+        units: UnitSystem::Metric,
+        language: Language::English,
+    };
+    pub const GERMAN: Self = Self {
+        units: UnitSystem::Metric,
+        language: Language::German,
+    };
 }
 
 impl Measure {
@@ -67,33 +96,23 @@ impl Measure {
         }
     }
 
+    /// Unit and decimals of a numeric measure.
     fn unit(self, system: UnitSystem) -> (&'static str, i32) {
-        let metric = system == UnitSystem::Metric;
+        match system {
+            UnitSystem::Customary => self.customary_unit(),
+            UnitSystem::Metric => self.metric_unit(),
+        }
+    }
+
+    fn customary_unit(self) -> (&'static str, i32) {
         match self {
-            Self::Temperature => (if metric { "celsius" } else { "fahrenheit" }, 1),
-            Self::TemperatureDifference => (
-                if metric {
-                    "celsius_degrees"
-                } else {
-                    "fahrenheit_degrees"
-                },
-                1,
-            ),
+            Self::Temperature => ("fahrenheit", 1),
+            Self::TemperatureDifference => ("fahrenheit_degrees", 1),
             Self::Percent => ("percent", 1),
             Self::Humidity => ("percent_relative_humidity", 1),
-            Self::Airflow => (
-                if metric {
-                    "liters_per_second"
-                } else {
-                    "cubic_feet_per_minute"
-                },
-                0,
-            ),
+            Self::Airflow => ("cubic_feet_per_minute", 0),
             Self::WaterFlow => ("gallons_per_minute", 1),
-            Self::DuctPressure => (
-                if metric { "pascal" } else { "inches_of_water" },
-                if metric { 0 } else { 2 },
-            ),
+            Self::DuctPressure => ("inches_of_water", 2),
             Self::Psi => ("pounds_per_square_inch", 1),
             Self::Kilopascal => ("kilopascal", 1),
             Self::Power => ("kilowatt", 1),
@@ -113,43 +132,87 @@ impl Measure {
         }
     }
 
-    /// Facets of a point in the units of its controller.
-    pub fn facets(self, system: UnitSystem) -> Facets {
+    fn metric_unit(self) -> (&'static str, i32) {
         match self {
-            Self::OnOff => Facets::boolean("On", "Off"),
-            Self::Occupancy => Facets::boolean("Occupied", "Unoccupied"),
-            Self::Alarm => Facets::boolean("Alarm", "Normal"),
-            Self::HeatCool => Facets::boolean("Heating", "Cooling"),
-            Self::AirMode | Self::ZoneMode | Self::Sky | Self::Stage => Facets::range(self.range()),
-            Self::AirModeText => Facets::new(),
-            numeric => {
-                let (unit, precision) = numeric.unit(system);
+            Self::Temperature => ("celsius", 1),
+            Self::TemperatureDifference => ("celsius_degrees", 1),
+            Self::Airflow => ("liters_per_second", 0),
+            Self::WaterFlow => ("cubic_meters_per_hour", 2),
+            Self::DuctPressure => ("pascal", 0),
+            Self::Psi => ("bar", 2),
+            Self::HeatRate | Self::Tons => ("kilowatt", 1),
+            Self::GasFlow => ("cubic_meters_per_hour", 2),
+            Self::GasVolume => ("cubic_meter", 0),
+            Self::WindSpeed => ("meters_per_second", 1),
+            same => same.customary_unit(),
+        }
+    }
+
+    /// Facets of a point as its controller shows it.
+    pub fn facets(self, convention: Convention) -> Facets {
+        match self.kind() {
+            PointKind::Boolean => {
+                let (on, off) = self.states(convention.language);
+                Facets::boolean(on, off)
+            }
+            PointKind::Enum => Facets::range(self.range(convention.language)),
+            PointKind::String => Facets::new(),
+            PointKind::Numeric => {
+                let (unit, precision) = self.unit(convention.units);
                 Facets::numeric(unit, precision)
             }
         }
     }
 
-    fn range(self) -> EnumRange {
-        match self {
-            Self::AirMode => {
-                EnumRange::of(&[("off", 0), ("warmUp", 1), ("coolDown", 2), ("occupied", 3)])
-            }
-            Self::ZoneMode => {
-                EnumRange::of(&[("off", 0), ("heating", 1), ("dead band", 2), ("cooling", 3)])
-            }
-            Self::Sky => EnumRange::of(&[("clear", 0), ("partly cloudy", 1), ("overcast", 2)]),
-            Self::Stage => EnumRange::of(&[("off", 0), ("stage1", 1), ("stage2", 2)]),
-            _ => EnumRange::default(),
+    /// Texts of true and false.
+    fn states(self, language: Language) -> (&'static str, &'static str) {
+        match (self, language) {
+            (Self::Occupancy, Language::English) => ("Occupied", "Unoccupied"),
+            (Self::Occupancy, Language::German) => ("Belegt", "Unbelegt"),
+            (Self::Alarm, Language::English) => ("Alarm", "Normal"),
+            (Self::Alarm, Language::German) => ("Störung", "Normal"),
+            (Self::HeatCool, Language::English) => ("Heating", "Cooling"),
+            (Self::HeatCool, Language::German) => ("Heizen", "Kühlen"),
+            (_, Language::English) => ("On", "Off"),
+            (_, Language::German) => ("Ein", "Aus"),
         }
+    }
+
+    fn range(self, language: Language) -> EnumRange {
+        let german = language == Language::German;
+        let tags: &[(&str, i32)] = match self {
+            Self::AirMode if german => &[
+                ("aus", 0),
+                ("aufheizen", 1),
+                ("vorkühlen", 2),
+                ("belegt", 3),
+            ],
+            Self::AirMode => &[("off", 0), ("warmUp", 1), ("coolDown", 2), ("occupied", 3)],
+            Self::ZoneMode if german => &[("aus", 0), ("heizen", 1), ("Totband", 2), ("kühlen", 3)],
+            Self::ZoneMode => &[("off", 0), ("heating", 1), ("dead band", 2), ("cooling", 3)],
+            Self::Sky if german => &[("heiter", 0), ("wolkig", 1), ("bedeckt", 2)],
+            Self::Sky => &[("clear", 0), ("partly cloudy", 1), ("overcast", 2)],
+            Self::Stage if german => &[("aus", 0), ("Stufe 1", 1), ("Stufe 2", 2)],
+            Self::Stage => &[("off", 0), ("stage1", 1), ("stage2", 2)],
+            _ => return EnumRange::default(),
+        };
+        EnumRange::of(tags)
     }
 
     fn converted(self, value: f64, system: UnitSystem) -> f64 {
         match (self, system) {
-            (Self::Temperature, UnitSystem::Metric) => (value - 32.0) / 1.8,
-            (Self::TemperatureDifference, UnitSystem::Metric) => value / 1.8,
-            (Self::Airflow, UnitSystem::Metric) => value * 0.471_947_443,
-            (Self::DuctPressure, UnitSystem::Metric) => value * 249.088_91,
             (Self::Kilopascal, _) => value * 6.894_757,
+            (_, UnitSystem::Customary) => value,
+            (Self::Temperature, _) => (value - 32.0) / 1.8,
+            (Self::TemperatureDifference, _) => value / 1.8,
+            (Self::Airflow, _) => value * 0.471_947_443,
+            (Self::WaterFlow, _) => value * 0.227_124_707,
+            (Self::DuctPressure, _) => value * 249.088_91,
+            (Self::Psi, _) => value * 0.068_947_573,
+            (Self::HeatRate, _) => value * 0.293_071_07,
+            (Self::Tons, _) => value * 3.516_852_8,
+            (Self::GasFlow | Self::GasVolume, _) => value * 0.028_316_847,
+            (Self::WindSpeed, _) => value * 0.447_04,
             _ => value,
         }
     }
@@ -159,16 +222,16 @@ impl Measure {
 #[derive(Clone, Debug)]
 pub struct Reader {
     measure: Measure,
-    system: UnitSystem,
+    convention: Convention,
     range: Arc<EnumRange>,
 }
 
 impl Reader {
-    pub fn new(measure: Measure, system: UnitSystem) -> Self {
+    pub fn new(measure: Measure, convention: Convention) -> Self {
         Self {
             measure,
-            system,
-            range: Arc::new(measure.range()),
+            convention,
+            range: Arc::new(measure.range(convention.language)),
         }
     }
 
@@ -181,13 +244,16 @@ impl Reader {
                 range: Arc::clone(&self.range),
             }),
             PointKind::String => Value::from(
-                AIR_MODES
-                    .get(simulated as usize)
-                    .copied()
-                    .unwrap_or("Unknown"),
+                match self.convention.language {
+                    Language::English => AIR_MODES,
+                    Language::German => AIR_MODES_GERMAN,
+                }
+                .get(simulated as usize)
+                .copied()
+                .unwrap_or("Unknown"),
             ),
             PointKind::Numeric => {
-                let shown = self.measure.converted(simulated, self.system);
+                let shown = self.measure.converted(simulated, self.convention.units);
                 Value::Double((shown * 1000.0).round() / 1000.0)
             }
         }

@@ -3,8 +3,9 @@
 use super::equipment::{Driver, Equipment};
 use super::feed::{ChangeHistory, IntervalHistory, SimulatedPoint};
 use super::measure::Reader;
+use super::plan::Plan;
 use super::quality::Quality;
-use super::rows::{Access, Limits, Row, Trend};
+use super::row::{Access, Limits, Row, Trend};
 use super::sim::Building;
 use super::sim::noise::hash;
 use crate::model::history::CollectionInterval;
@@ -36,9 +37,42 @@ pub struct PlacedEquipment {
     pub points: Vec<PlacedPoint>,
 }
 
+impl PlacedEquipment {
+    /// The point with a CAMBER role.
+    pub fn with_role(&self, role: &str) -> Option<Handle> {
+        self.points
+            .iter()
+            .find(|point| point.row.role == role)
+            .map(|point| point.handle)
+    }
+}
+
+/// Equipment of a class in the first building.
+pub fn of_first_building<'a>(
+    placed: &'a [PlacedEquipment],
+    class: &'a str,
+) -> impl Iterator<Item = &'a PlacedEquipment> {
+    placed
+        .iter()
+        .filter(move |equipment| equipment.building == 0 && equipment.equipment.class == class)
+}
+
+/// The point that an installer gave that name, on equipment `id` of the first building.
+pub fn named<'a>(placed: &'a [PlacedEquipment], id: &str, name: &str) -> Option<&'a PlacedPoint> {
+    let equipment = placed
+        .iter()
+        .find(|equipment| equipment.building == 0 && equipment.equipment.id == id)?;
+    let style = equipment.equipment.style;
+    equipment
+        .points
+        .iter()
+        .find(|point| point.row.names.get(style) == Some(&name))
+}
+
 /// Grows the driver tree; folders and controllers are made when first needed.
 pub struct TreeBuilder<'a> {
     pub station: &'a mut Station,
+    pub plan: &'static Plan,
     /// First instant of histories, epoch milliseconds.
     pub history_start: i64,
     folders: HashMap<(Handle, String), Handle>,
@@ -46,9 +80,10 @@ pub struct TreeBuilder<'a> {
 }
 
 impl<'a> TreeBuilder<'a> {
-    pub fn new(station: &'a mut Station, history_start: i64) -> Self {
+    pub fn new(station: &'a mut Station, plan: &'static Plan, history_start: i64) -> Self {
         Self {
             station,
+            plan,
             history_start,
             folders: HashMap::new(),
             object_numbers: HashMap::new(),
@@ -82,12 +117,12 @@ impl<'a> TreeBuilder<'a> {
     pub fn network(&mut self, driver: Driver) -> Result<Handle, ModelError> {
         let root = self.station.root();
         let drivers = self.folder(root, "Drivers", "driver:DriverContainer")?;
-        let (name, spec) = match driver {
-            Driver::Bacnet => ("BacnetNetwork", "bacnet:BacnetNetwork"),
-            Driver::Modbus => ("ModbusNetwork", "modbusTcp:ModbusTcpNetwork"),
-            Driver::Niagara => ("NiagaraNetwork", "niagaraDriver:NiagaraNetwork"),
+        let spec = match driver {
+            Driver::Bacnet => "bacnet:BacnetNetwork",
+            Driver::Modbus => "modbusTcp:ModbusTcpNetwork",
+            Driver::Niagara => "niagaraDriver:NiagaraNetwork",
         };
-        self.folder(drivers, name, spec)
+        self.folder(drivers, (self.plan.network)(driver), spec)
     }
 
     /// The controller of that display name, inside the folder of its building and floor.
@@ -108,7 +143,11 @@ impl<'a> TreeBuilder<'a> {
         };
         let mut parent = self.network(driver)?;
         if building > 0 {
-            parent = self.folder(parent, &format!("Bldg {:02}", building + 1), folder_type)?;
+            parent = self.folder(
+                parent,
+                &format!("{} {:02}", self.plan.building_word, building + 1),
+                folder_type,
+            )?;
         }
         if let Some(folder) = folder {
             parent = self.folder(parent, folder, folder_type)?;
@@ -130,10 +169,10 @@ impl<'a> TreeBuilder<'a> {
             Driver::Bacnet => {
                 let id = format!("device:{}", 120_000 + number);
                 self.set_simple(device, "objectId", "bacnet:BacnetObjectIdentifier", &id)?;
+                let (vendor, model) = self.plan.controller;
                 self.station
-                    .set(device, "vendorName", Value::from("Alder Controls"))?;
-                self.station
-                    .set(device, "modelName", Value::from("AX-2100"))
+                    .set(device, "vendorName", Value::from(vendor))?;
+                self.station.set(device, "modelName", Value::from(model))
             }
             Driver::Modbus => self.station.set(
                 device,
@@ -176,15 +215,20 @@ impl<'a> TreeBuilder<'a> {
             .component(device)
             .and_then(|component| component.child("points"))
             .ok_or(ModelError::UnknownHandle { handle: device.0 })?;
-        if let Some(folder) = equipment.point_folder {
-            parent = self.folder(parent, folder, "bacnet:BacnetPointFolder")?;
+        if let Some(folder) = equipment.point_folder.as_deref() {
+            let spec = match driver {
+                Driver::Bacnet => "bacnet:BacnetPointFolder",
+                Driver::Modbus => "modbusTcp:ModbusTcpClientPointFolder",
+                Driver::Niagara => "niagaraDriver:NiagaraPointFolder",
+            };
+            parent = self.folder(parent, folder, spec)?;
         }
         let device_seed = hash(building_number as u64 + 1, i64::from(device.0));
-        let history_device = history_prefix(building_number, &equipment);
+        let history_device = self.history_prefix(building_number, &equipment);
         let mut points = Vec::with_capacity(equipment.rows.len());
         for (position, row) in equipment.rows.iter().enumerate() {
             let seed = hash(device_seed, (equipment.index * 100 + position) as i64);
-            let reader = Reader::new(row.measure, equipment.system);
+            let reader = Reader::new(row.measure, equipment.convention);
             let quality = Quality::new(seed, device_seed);
             let simulated = Arc::new(SimulatedPoint::new(
                 Arc::clone(building),
@@ -254,7 +298,7 @@ impl<'a> TreeBuilder<'a> {
             self.station.set(
                 handle,
                 "facets",
-                Value::Facets(Arc::new(row.measure.facets(equipment.system))),
+                Value::Facets(Arc::new(row.measure.facets(equipment.convention))),
             )?;
         }
         self.proxy(handle, equipment.driver, kind, row.access)?;
@@ -309,19 +353,19 @@ impl<'a> TreeBuilder<'a> {
                 Value::from(format!("hex:{:x}", 0x100 + 2 * number)),
             )?,
             Driver::Niagara => {
-                let name = self
-                    .station
-                    .component(point)
-                    .map(|component| component.name().to_owned())
-                    .unwrap_or_default();
-                self.station.set(
-                    proxy,
-                    "pointId",
-                    Value::from(format!("station:|slot:/Weather/{name}")),
-                )?;
+                let path = self.remote_path(point);
+                self.station
+                    .set(proxy, "pointId", Value::from(format!("station:|{path}")))?;
             }
         }
         Ok(proxy)
+    }
+
+    /// Where a point of another station is there: below its own folder of that name.
+    fn remote_path(&self, point: Handle) -> String {
+        let path = self.station.slot_path(point);
+        let below = path.split("/points/").nth(1).unwrap_or_default();
+        format!("slot:/Points/{below}")
     }
 
     fn history(
@@ -349,8 +393,19 @@ impl<'a> TreeBuilder<'a> {
             records,
         );
         history.interval = interval;
-        history.value_facets = row.measure.facets(equipment.system);
+        history.value_facets = row.measure.facets(equipment.convention);
         self.attach_history(point, history)
+    }
+
+    fn history_prefix(&self, building: usize, equipment: &Equipment) -> String {
+        let device = match &equipment.point_folder {
+            Some(folder) => format!("{}_{}", equipment.device, folder),
+            None => equipment.device.clone(),
+        };
+        match (building, self.plan.building_word.chars().next()) {
+            (1.., Some(letter)) => format!("{letter}{:02}_{device}", building + 1),
+            _ => device,
+        }
     }
 
     pub fn history_id(&self, display: &str) -> String {
@@ -399,7 +454,7 @@ impl<'a> TreeBuilder<'a> {
         let algorithm =
             self.station
                 .replace_frozen_child(extension, "offnormalAlgorithm", algorithm)?;
-        let reader = Reader::new(row.measure, equipment.system);
+        let reader = Reader::new(row.measure, equipment.convention);
         match row.limits {
             Limits::Range(low, high) => {
                 self.station.set(algorithm, "lowLimit", reader.value(low))?;
@@ -415,21 +470,9 @@ impl<'a> TreeBuilder<'a> {
         self.station.set(
             extension,
             "alarmClass",
-            Value::from(super::alarms::class_of(equipment)),
+            Value::from((self.plan.alarm_class)(equipment)),
         )?;
         Ok(Some(extension))
-    }
-}
-
-fn history_prefix(building: usize, equipment: &Equipment) -> String {
-    let device = match equipment.point_folder {
-        Some(folder) => format!("{}_{}", equipment.device, folder),
-        None => equipment.device.clone(),
-    };
-    if building == 0 {
-        device
-    } else {
-        format!("B{:02}_{device}", building + 1)
     }
 }
 

@@ -1,9 +1,11 @@
 //! What the tree really means, for tests of whoever has to find it out: equipment, classes, roles and where the faults are.
 
-use super::sim::faults::{Faults, Window};
+use super::plan::{Plan, PlantedFault};
+use super::sim::Faults;
 use super::tree::PlacedEquipment;
 use crate::model::Station;
 use chrono::DateTime;
+use chrono_tz::Tz;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -47,109 +49,18 @@ pub struct TrueFault {
     pub neighbours: Vec<String>,
 }
 
-type FaultRow = (
-    &'static str,
-    fn(&Faults) -> Window,
-    &'static [&'static str],
-    &'static [&'static str],
-    &'static [&'static str],
-);
-
-/// Name, window, equipment, expected rules, neighbours.
-const FAULTS: [FaultRow; 12] = [
-    (
-        "economizer stuck",
-        |f| f.economizer_stuck,
-        &["AHU-1"],
-        &["economizer_high_limit", "outdoor_air_fraction"],
-        &["CHW", "HW", "VAV-1-03", "VAV-1-06"],
-    ),
-    (
-        "leaking heating valve",
-        |f| f.leaking_heating_valve,
-        &["AHU-2"],
-        &["leaking_valve", "g36_afdd"],
-        &["HW", "CHW"],
-    ),
-    (
-        "drifting supply-air sensor",
-        |f| f.drifting_supply_sensor,
-        &["AHU-3"],
-        &["g36_afdd", "leaking_valve"],
-        &["VAV-3-01", "VAV-3-02", "HW", "CHW"],
-    ),
-    (
-        "simultaneous heating and cooling",
-        |f| f.simultaneous_heating_cooling,
-        &["AHU-3"],
-        &["simultaneous_heat_cool"],
-        &["CHW", "HW", "CH-1", "CH-2"],
-    ),
-    (
-        "short-cycling boiler",
-        |f| f.short_cycling_boiler,
-        &["B-2"],
-        &["boiler_short_cycle"],
-        &["HW", "B-1"],
-    ),
-    (
-        "low hot-water temperature difference",
-        |f| f.low_hot_water_delta_t,
-        &["HW"],
-        &["hw_plant_deltat"],
-        &["B-1", "B-2", "MTR-E1", "MTR-G1"],
-    ),
-    (
-        "fouled condenser",
-        |f| f.fouled_condenser,
-        &["CH-1"],
-        &["chiller_approach_fouling"],
-        &["MTR-E1"],
-    ),
-    (
-        "tower bypass leak",
-        |f| f.tower_bypass_leak,
-        &["CT-1"],
-        &["condenser_bypass_leak"],
-        &["CH-1", "CH-2"],
-    ),
-    (
-        "chilled-water reset stuck",
-        |f| f.chilled_water_reset_stuck,
-        &["CHW"],
-        &["chw_plant_reset"],
-        &["CH-1", "CH-2"],
-    ),
-    (
-        "heat pump short of charge",
-        |f| f.heat_pump_undercharge,
-        &["HP-1"],
-        &["dx_refrigerant_charge"],
-        &["MTR-E1"],
-    ),
-    (
-        "zone starved of air",
-        |f| f.starved_zone,
-        &["VAV-2-05"],
-        &[
-            "airflow_tracking",
-            "static_rogue_zone_census",
-            "unmet_setpoint_hours",
-        ],
-        &["AHU-2", "VAV-2-04", "VAV-2-06"],
-    ),
-    (
-        "night setback missing",
-        |f| f.night_setback_missing,
-        &["HP-2"],
-        &["night_weekend_setback"],
-        &["MTR-E1"],
-    ),
-];
-
 impl Truth {
-    pub(super) fn describe(station: &Station, placed: &[PlacedEquipment], faults: &Faults) -> Self {
-        let faults: Vec<TrueFault> = FAULTS.iter().map(|row| true_fault(row, faults)).collect();
+    pub(super) fn describe(
+        plan: &Plan,
+        station: &Station,
+        placed: &[PlacedEquipment],
+        faults: &Faults,
+    ) -> Self {
+        let faults: Vec<TrueFault> = plan
+            .planted
+            .iter()
+            .map(|planted| true_fault(planted, faults, plan.place.zone()))
+            .collect();
         let touched: Vec<&String> = faults
             .iter()
             .flat_map(|fault| fault.equipment.iter().chain(&fault.neighbours))
@@ -183,25 +94,19 @@ impl Truth {
     }
 }
 
-fn true_fault(
-    (name, window, equipment, rules, neighbours): &FaultRow,
-    faults: &Faults,
-) -> TrueFault {
-    let window = window(faults);
+fn true_fault(planted: &PlantedFault, faults: &Faults, zone: Tz) -> TrueFault {
+    let window = (planted.window)(faults);
     let text = |epoch_ms| {
-        DateTime::from_timestamp_millis(epoch_ms).map(|time| {
-            time.with_timezone(&chrono_tz::America::New_York)
-                .to_rfc3339()
-        })
+        DateTime::from_timestamp_millis(epoch_ms).map(|time| time.with_timezone(&zone).to_rfc3339())
     };
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     TrueFault {
-        name: (*name).to_owned(),
-        equipment: names(equipment),
+        name: planted.name.to_owned(),
+        equipment: names(planted.equipment),
         start: text(window.start).unwrap_or_default(),
         end: text(window.end),
-        rules: names(rules),
-        neighbours: names(neighbours),
+        rules: names(planted.rules),
+        neighbours: names(planted.neighbours),
     }
 }
 

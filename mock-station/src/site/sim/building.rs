@@ -7,9 +7,12 @@ use super::chilled_water::{self, ChilledWaterState};
 use super::context::Context;
 use super::faults::Faults;
 use super::heat_pump::{HeatPump, HeatPumpState};
+use super::heating_circuit::{self, CircuitState};
 use super::hot_water::{self, HotWaterState};
 use super::meters::Registers;
 use super::noise::hash;
+use super::place::Place;
+use super::tap_water::{self, TapWaterState};
 use super::zone::{BoxFault, FLOOR_PLAN, Zone, ZoneState};
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +29,14 @@ const PARTITION: f64 = 420.0;
 /// Staging of plants is decided every half hour.
 const STAGING_MS: i64 = 30 * MINUTE_MS;
 
+/// What a building has besides the equipment that all buildings have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fittings {
+    Plain,
+    /// Heating circuits with pumps of their own, and heated tap water.
+    CircuitsAndTapWater,
+}
+
 /// Everything that equipment states of one instant are computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs {
@@ -41,6 +52,7 @@ pub struct Building {
     pub(super) seed: u64,
     climate: Arc<SiteClimate>,
     faults: Faults,
+    fittings: Fittings,
     zones: Vec<Zone>,
     air_handlers: Vec<AirHandler>,
     heat_pumps: Vec<HeatPump>,
@@ -51,7 +63,13 @@ pub struct Building {
 
 impl Building {
     /// A building under `climate` with its own sizes; meter registers are counted from the month of `anchor_ms`.
-    pub fn new(seed: u64, climate: Arc<SiteClimate>, faults: Faults, anchor_ms: i64) -> Self {
+    pub fn new(
+        seed: u64,
+        climate: Arc<SiteClimate>,
+        faults: Faults,
+        fittings: Fittings,
+        anchor_ms: i64,
+    ) -> Self {
         let zones: Vec<Zone> = (0..AIR_HANDLERS)
             .flat_map(|floor| {
                 FLOOR_PLAN
@@ -75,8 +93,8 @@ impl Building {
             .collect();
         Self {
             seed,
-            climate,
             faults,
+            fittings,
             zones,
             air_handlers,
             heat_pumps: (0..HEAT_PUMPS)
@@ -84,16 +102,29 @@ impl Building {
                 .collect(),
             blocks: DayCache::default(),
             latest: Mutex::new(None),
-            registers: Registers::new(anchor_ms),
+            registers: Registers::new(climate.place(), anchor_ms),
+            climate,
         }
     }
 
-    /// The building of the demo site with its planted faults, for a station started at `anchor_ms`.
+    /// The building of Harborview with its planted faults, for a station started at `anchor_ms`.
     pub fn harborview(seed: u64, anchor_ms: i64) -> Self {
         Self::new(
             seed,
-            Arc::new(SiteClimate::new(seed)),
-            Faults::planted(anchor_ms),
+            Arc::new(SiteClimate::new(Place::NewYork, seed)),
+            Faults::harborview(anchor_ms),
+            Fittings::Plain,
+            anchor_ms,
+        )
+    }
+
+    /// The building of Lakeside with its planted faults, for a station started at `anchor_ms`.
+    pub fn lakeside(seed: u64, anchor_ms: i64) -> Self {
+        Self::new(
+            seed,
+            Arc::new(SiteClimate::new(Place::LakeConstance, seed)),
+            Faults::lakeside(anchor_ms),
+            Fittings::CircuitsAndTapWater,
             anchor_ms,
         )
     }
@@ -285,6 +316,28 @@ impl Building {
             f64::from(inputs.staged.heating),
         );
         hot_water::state(self.seed, &inputs.context, &self.faults, now, staged)
+    }
+
+    /// A circuit of the hot water `plant`; a building without circuits answers for those it would have.
+    pub fn circuit_state(
+        &self,
+        index: usize,
+        inputs: &Inputs,
+        plant: &HotWaterState,
+    ) -> CircuitState {
+        heating_circuit::state(self.seed, index, inputs, plant, &self.faults)
+    }
+
+    pub fn tap_water_state(&self, context: &Context) -> TapWaterState {
+        tap_water::state(self.seed, context, &self.faults)
+    }
+
+    pub fn place(&self) -> Place {
+        self.climate.place()
+    }
+
+    pub fn fittings(&self) -> Fittings {
+        self.fittings
     }
 
     pub fn heat_pump_state(&self, index: usize, context: &Context) -> HeatPumpState {

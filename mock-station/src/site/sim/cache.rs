@@ -3,6 +3,7 @@
 use super::air_handler::AirDemand;
 use super::calendar::{DAY_MS, QUARTER_MS};
 use super::context::Context;
+use super::place::Place;
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
@@ -70,22 +71,30 @@ pub fn quarter_of(epoch_ms: i64) -> Option<(i64, usize)> {
 /// Weather and occupancy of the whole site, shared by all buildings.
 #[derive(Debug)]
 pub struct SiteClimate {
+    place: Place,
     seed: u64,
     blocks: DayCache<Vec<Context>>,
 }
 
 impl SiteClimate {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(place: Place, seed: u64) -> Self {
         Self {
+            place,
             seed,
             blocks: DayCache::default(),
         }
     }
 
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
     pub fn day(&self, day: i64) -> Arc<Vec<Context>> {
         self.blocks.get(day, || {
             (0..QUARTERS as i64)
-                .map(|quarter| Context::at(self.seed, day * DAY_MS + quarter * QUARTER_MS))
+                .map(|quarter| {
+                    Context::at(self.place, self.seed, day * DAY_MS + quarter * QUARTER_MS)
+                })
                 .collect()
         })
     }
@@ -94,9 +103,9 @@ impl SiteClimate {
         match quarter_of(epoch_ms) {
             Some((day, quarter)) => match self.day(day).get(quarter) {
                 Some(context) => *context,
-                None => Context::at(self.seed, epoch_ms),
+                None => Context::at(self.place, self.seed, epoch_ms),
             },
-            None => Context::at(self.seed, epoch_ms),
+            None => Context::at(self.place, self.seed, epoch_ms),
         }
     }
 }

@@ -1,13 +1,11 @@
-//! Civil time of the site: America/New_York by the rule in force since 2007, working days and United States holidays.
-//!
-//! The rule is computed here, without a zone database, because every sample of every history needs it.
+//! Dates and wall-clock time.
+
+use super::place::Place;
 
 pub const MINUTE_MS: i64 = 60_000;
 pub const QUARTER_MS: i64 = 15 * MINUTE_MS;
 pub const HOUR_MS: i64 = 60 * MINUTE_MS;
 pub const DAY_MS: i64 = 24 * HOUR_MS;
-
-const STANDARD_OFFSET_MS: i64 = -5 * HOUR_MS;
 
 /// A moment on the wall clock of the site.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,33 +60,44 @@ pub fn weekday_of(day: i64) -> u8 {
     (day + 3).rem_euclid(7) as u8
 }
 
-fn nth_weekday(year: i64, month: u8, weekday: u8, nth: i64) -> i64 {
+pub(super) fn nth_weekday(year: i64, month: u8, weekday: u8, nth: i64) -> i64 {
     let first = days_from_civil(year, month, 1);
     let ahead = (i64::from(weekday) - i64::from(weekday_of(first))).rem_euclid(7);
     first + ahead + 7 * (nth - 1)
 }
 
-fn is_daylight(epoch_ms: i64) -> bool {
-    let (year, month, _) = civil_from_days((epoch_ms + STANDARD_OFFSET_MS).div_euclid(DAY_MS));
-    match month {
-        4..=10 => true,
-        // 02:00 standard time on the second Sunday of March.
-        3 => epoch_ms >= nth_weekday(year, 3, 6, 2) * DAY_MS + 7 * HOUR_MS,
-        // 02:00 daylight time on the first Sunday of November.
-        11 => epoch_ms < nth_weekday(year, 11, 6, 1) * DAY_MS + 6 * HOUR_MS,
-        _ => false,
+pub(super) fn last_weekday(year: i64, month: u8, weekday: u8) -> i64 {
+    let fourth = nth_weekday(year, month, weekday, 4);
+    let (_, month_after, _) = civil_from_days(fourth + 7);
+    if month_after == month {
+        fourth + 7
+    } else {
+        fourth
     }
 }
 
-/// Offset of the site's wall clock from UTC in milliseconds.
-pub fn offset_ms(epoch_ms: i64) -> i64 {
-    STANDARD_OFFSET_MS + if is_daylight(epoch_ms) { HOUR_MS } else { 0 }
+/// Easter Sunday of a year, by the Gregorian computus of Meeus, Jones and Butcher.
+pub(super) fn easter_sunday(year: i64) -> i64 {
+    let golden = year.rem_euclid(19);
+    let (century, rest) = (year.div_euclid(100), year.rem_euclid(100));
+    let (skipped, kept) = (century.div_euclid(4), century.rem_euclid(4));
+    let correction = (century - (century + 8).div_euclid(25) + 1).div_euclid(3);
+    let epact = (19 * golden + century - skipped - correction + 15).rem_euclid(30);
+    let weekday =
+        (32 + 2 * kept + 2 * rest.div_euclid(4) - epact - rest.rem_euclid(4)).rem_euclid(7);
+    let late = (golden + 11 * epact + 22 * weekday).div_euclid(451);
+    let march = epact + weekday - 7 * late + 114;
+    days_from_civil(
+        year,
+        march.div_euclid(31) as u8,
+        (march.rem_euclid(31) + 1) as u8,
+    )
 }
 
 impl LocalTime {
-    pub fn at(epoch_ms: i64) -> Self {
-        let daylight = is_daylight(epoch_ms);
-        let local = epoch_ms + STANDARD_OFFSET_MS + if daylight { HOUR_MS } else { 0 };
+    pub fn at(place: Place, epoch_ms: i64) -> Self {
+        let daylight = place.is_daylight(epoch_ms);
+        let local = epoch_ms + place.offset_ms(epoch_ms);
         let day = local.div_euclid(DAY_MS);
         let (year, month, day_of_month) = civil_from_days(day);
         let minute = local.rem_euclid(DAY_MS) as f64 / MINUTE_MS as f64;
@@ -105,109 +114,30 @@ impl LocalTime {
     }
 }
 
-/// The instant of a local wall-clock minute; in the repeated hour the first of the two, in the skipped hour the instant after it.
-pub fn local_to_epoch_ms(day: i64, minute: i64) -> i64 {
-    let wall = day * DAY_MS + minute * MINUTE_MS;
-    let as_daylight = wall - STANDARD_OFFSET_MS - HOUR_MS;
-    if is_daylight(as_daylight) {
-        as_daylight
-    } else {
-        wall - STANDARD_OFFSET_MS
-    }
-}
-
-/// Whether a date is a holiday of the office: New Year, Memorial Day, Independence Day, Labor Day, Thanksgiving and the day after, Christmas.
-pub fn is_holiday(day: i64) -> bool {
-    let (year, month, day_of_month) = civil_from_days(day);
-    match month {
-        1 => day_of_month == 1,
-        5 => weekday_of(day) == 0 && day_of_month > 24,
-        7 => day_of_month == 4,
-        9 => weekday_of(day) == 0 && day_of_month <= 7,
-        11 => {
-            let thanksgiving = nth_weekday(year, 11, 3, 4);
-            day == thanksgiving || day == thanksgiving + 1
-        }
-        12 => day_of_month == 25,
-        _ => false,
-    }
-}
-
-pub fn is_working_day(day: i64) -> bool {
-    weekday_of(day) < 5 && !is_holiday(day)
-}
-
-/// First instant of the local month that lies `back` months before the month of `epoch_ms`.
-pub fn month_start_ms(epoch_ms: i64, back: u32) -> i64 {
-    let local = LocalTime::at(epoch_ms);
-    let months = local.year * 12 + i64::from(local.month) - 1 - i64::from(back);
-    let first = days_from_civil(months.div_euclid(12), (months.rem_euclid(12) + 1) as u8, 1);
-    local_to_epoch_ms(first, 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::{Datelike, TimeZone, Timelike, Utc};
-    use chrono_tz::America::New_York;
 
     #[test]
-    fn wall_clock_agrees_with_the_zone_database_around_every_change() {
-        for year in 2020..2030 {
-            for day in 0..366 {
-                let start = days_from_civil(year, 1, 1) * DAY_MS + day * DAY_MS;
-                for half_hour in 0..48 {
-                    let instant = start + half_hour * 30 * MINUTE_MS;
-                    let expected = Utc
-                        .timestamp_millis_opt(instant)
-                        .unwrap()
-                        .with_timezone(&New_York);
-                    let actual = LocalTime::at(instant);
-                    assert_eq!(
-                        actual.minute,
-                        f64::from(expected.hour() * 60 + expected.minute())
-                    );
-                    assert_eq!(
-                        u32::from(actual.weekday),
-                        expected.weekday().num_days_from_monday()
-                    );
-                    assert_eq!(u32::from(actual.day_of_month), expected.day());
-                    assert_eq!(u32::from(actual.month), expected.month());
-                }
-            }
+    fn easter_falls_on_the_published_sundays() {
+        for (year, month, day) in [
+            (2000, 4, 23),
+            (2008, 3, 23),
+            (2024, 3, 31),
+            (2025, 4, 20),
+            (2026, 4, 5),
+            (2038, 4, 25),
+        ] {
+            assert_eq!(easter_sunday(year), days_from_civil(year, month, day));
+            assert_eq!(weekday_of(easter_sunday(year)), 6);
         }
     }
 
     #[test]
-    fn local_midnight_converts_back_to_the_same_instant() {
-        for day in days_from_civil(2024, 1, 1)..days_from_civil(2026, 1, 1) {
-            let instant = local_to_epoch_ms(day, 0);
-            assert_eq!(
-                (LocalTime::at(instant).day, LocalTime::at(instant).minute),
-                (day, 0.0)
-            );
+    fn dates_convert_back_to_the_same_day() {
+        for day in -800_000..800_000 {
+            let (year, month, day_of_month) = civil_from_days(day);
+            assert_eq!(days_from_civil(year, month, day_of_month), day);
         }
-    }
-
-    #[test]
-    fn thanksgiving_and_the_fourth_of_july_are_not_working_days() {
-        assert!(!is_working_day(days_from_civil(2025, 11, 27)));
-        assert!(!is_working_day(days_from_civil(2025, 11, 28)));
-        assert!(!is_working_day(days_from_civil(2025, 7, 4)));
-        assert!(is_working_day(days_from_civil(2025, 11, 26)));
-        assert!(!is_working_day(days_from_civil(2025, 11, 29)));
-    }
-
-    #[test]
-    fn months_are_counted_back_over_the_turn_of_the_year() {
-        let february = local_to_epoch_ms(days_from_civil(2026, 2, 14), 600);
-        assert_eq!(
-            month_start_ms(february, 3),
-            local_to_epoch_ms(days_from_civil(2025, 11, 1), 0)
-        );
-        assert_eq!(
-            month_start_ms(february, 0),
-            local_to_epoch_ms(days_from_civil(2026, 2, 1), 0)
-        );
     }
 }

@@ -20,6 +20,9 @@ pub const BTUH_PER_KW: f64 = 3_412.14;
 /// Final rise of the condenser approach of the fouled chiller, °F, and the days it takes.
 const FOULING: f64 = 8.2;
 const FOULING_DAYS: f64 = 75.0;
+/// Factor on the approach of the tower once its fill has scaled up, and the days it takes.
+const TOWER_FOULING: f64 = 3.2;
+const TOWER_FOULING_DAYS: f64 = 40.0;
 /// Share of the return water that passes the closed bypass valve.
 const BYPASS_LEAK: f64 = 0.42;
 
@@ -96,13 +99,22 @@ pub fn state(
         1.0
     };
     let share = (plant.tons / number / CHILLER_TONS).min(1.1);
-    let range = 9.4 + 2.8 * share.min(1.0) + 0.3 * smooth(seed ^ 0x31, hours);
+    let over_pumped = faults.low_chilled_water_delta_t.active(context.epoch_ms);
+    let range = if over_pumped {
+        4.2 + 2.0 * share.min(1.0)
+    } else {
+        9.4 + 2.8 * share.min(1.0)
+    } + 0.3 * smooth(seed ^ 0x31, hours);
     plant.flow = plant.tons * BTUH_PER_TON / (WATER_HEAT * range);
     plant.supply_temperature = plant.supply_setpoint
         + 0.25 * smooth(seed ^ 0x32, hours * 2.0)
         + 2.0 * ramp(share, 1.0, 1.2);
     plant.return_temperature = plant.supply_temperature + range;
     run_pumps(&mut plant, lead, number, hours, seed);
+    if over_pumped {
+        plant.pump_speed = 100.0;
+        plant.differential_pressure *= 1.6;
+    }
     let heat_guess = plant.tons * BTUH_PER_TON * 1.18;
     run_tower(&mut plant, context, faults, heat_guess, number);
     for (index, chiller) in plant.chillers.iter_mut().enumerate() {
@@ -192,10 +204,15 @@ fn run_tower(
     plant.condenser_flow = CONDENSER_FLOW * number;
     let rise = heat / (WATER_HEAT * plant.condenser_flow);
     let load = heat / (2.0 * CHILLER_TONS * BTUH_PER_TON * 1.18);
+    let scale = 1.0
+        + (TOWER_FOULING - 1.0)
+            * faults
+                .fouled_tower
+                .progress(context.epoch_ms, TOWER_FOULING_DAYS);
     // At full fan the tower reaches 6.5 °F above wet bulb under full load, less under part load.
-    let closest = wet_bulb + 2.0 + 4.5 * load;
+    let closest = wet_bulb + scale * (2.0 + 4.5 * load);
     plant.tower_leaving = plant.tower_setpoint.max(closest);
-    let effort = (2.0 + 4.5 * load) / (plant.tower_leaving - wet_bulb).max(1.0);
+    let effort = scale * (2.0 + 4.5 * load) / (plant.tower_leaving - wet_bulb).max(1.0);
     plant.tower_fan_speed = (100.0 * effort.powf(0.8)).clamp(15.0, 100.0);
     plant.tower_fan_power = 9.0 * (plant.tower_fan_speed / 100.0).powi(3);
     // The bypass opens only in cold weather, to keep the basin from getting too cold for the machines.

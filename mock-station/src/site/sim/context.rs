@@ -1,8 +1,9 @@
 //! What all equipment of the site shares at one instant: wall clock, weather, occupancy and the free-floating building.
 
-use super::calendar::{LocalTime, is_working_day};
+use super::calendar::LocalTime;
 use super::noise::ramp;
-use super::weather::{Weather, seasonal_mean};
+use super::place::Place;
+use super::weather::Weather;
 
 /// Occupied hours of the weekly schedule, in minutes of a working day.
 pub const OCCUPIED_START: f64 = 420.0;
@@ -43,11 +44,11 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn at(seed: u64, epoch_ms: i64) -> Self {
-        let local = LocalTime::at(epoch_ms);
-        let weather = Weather::at(seed, epoch_ms, &local);
-        let working = is_working_day(local.day);
-        let season = seasonal_mean(local.day_of_year);
+    pub fn at(place: Place, seed: u64, epoch_ms: i64) -> Self {
+        let local = LocalTime::at(place, epoch_ms);
+        let weather = Weather::at(place, seed, epoch_ms, &local);
+        let working = place.is_working_day(local.day);
+        let season = place.climate().seasonal_mean(local.day_of_year);
         let occupied = working && (OCCUPIED_START..OCCUPIED_END).contains(&local.minute);
         let air_on = working && (start_minute(season)..OCCUPIED_END).contains(&local.minute);
         let preparing = air_on && !occupied;
@@ -71,7 +72,7 @@ impl Context {
             cool_down: preparing && !warm_up,
             people,
             plugs,
-            float_weight: float_weight(&local, air_on, season),
+            float_weight: float_weight(place, &local, air_on, season),
             float_temperature: (70.5 + 0.3 * (0.6 * season + 0.4 * outdoor - 58.0))
                 .clamp(60.0, 83.0),
             supply_air_setpoint: if warm_up {
@@ -106,26 +107,29 @@ fn plug_profile(minute: f64) -> f64 {
     0.14 + 0.86 * morning * evening
 }
 
-fn float_weight(local: &LocalTime, air_on: bool, season: f64) -> f64 {
+fn float_weight(place: Place, local: &LocalTime, air_on: bool, season: f64) -> f64 {
     let now = local.day as f64 * 24.0 + local.minute / 60.0;
     if air_on {
         let started = local.day as f64 * 24.0 + start_minute(season) / 60.0;
-        let coasted = 1.0 - (-(started - last_stop(local.day - 1)) / COAST_HOURS).exp();
+        let coasted = 1.0 - (-(started - last_stop(place, local.day - 1)) / COAST_HOURS).exp();
         return coasted * (-(now - started) / RECOVERY_HOURS).exp();
     }
-    let stopped_today = is_working_day(local.day) && local.minute >= OCCUPIED_END;
-    let stop = last_stop(if stopped_today {
-        local.day
-    } else {
-        local.day - 1
-    });
+    let stopped_today = place.is_working_day(local.day) && local.minute >= OCCUPIED_END;
+    let stop = last_stop(
+        place,
+        if stopped_today {
+            local.day
+        } else {
+            local.day - 1
+        },
+    );
     1.0 - (-(now - stop) / COAST_HOURS).exp()
 }
 
 /// Local hour count at which air handlers last stopped on or before the end of `day`.
-fn last_stop(day: i64) -> f64 {
+fn last_stop(place: Place, day: i64) -> f64 {
     let mut candidate = day;
-    while !is_working_day(candidate) {
+    while !place.is_working_day(candidate) {
         candidate -= 1;
     }
     candidate as f64 * 24.0 + OCCUPIED_END / 60.0
@@ -133,23 +137,23 @@ fn last_stop(day: i64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::calendar::{MINUTE_MS, days_from_civil, local_to_epoch_ms};
+    use super::super::calendar::{MINUTE_MS, days_from_civil};
     use super::*;
 
     #[test]
     fn a_building_left_over_the_weekend_floats_and_recovers_before_people_come() {
-        let sunday = local_to_epoch_ms(days_from_civil(2026, 1, 18), 720);
-        let tuesday_morning = local_to_epoch_ms(days_from_civil(2026, 1, 20), 8 * 60 + 30);
-        assert!(Context::at(1, sunday).float_weight > 0.95);
-        assert!(Context::at(1, tuesday_morning).float_weight < 0.05);
+        let sunday = Place::NewYork.epoch_ms(days_from_civil(2026, 1, 18), 720);
+        let tuesday_morning = Place::NewYork.epoch_ms(days_from_civil(2026, 1, 20), 8 * 60 + 30);
+        assert!(Context::at(Place::NewYork, 1, sunday).float_weight > 0.95);
+        assert!(Context::at(Place::NewYork, 1, tuesday_morning).float_weight < 0.05);
     }
 
     #[test]
     fn float_weight_has_no_step_when_air_handlers_start_or_stop() {
-        let start = local_to_epoch_ms(days_from_civil(2026, 3, 2), 0);
-        let mut last = Context::at(1, start).float_weight;
+        let start = Place::NewYork.epoch_ms(days_from_civil(2026, 3, 2), 0);
+        let mut last = Context::at(Place::NewYork, 1, start).float_weight;
         for minute in 1..5 * 1440 {
-            let here = Context::at(1, start + minute * MINUTE_MS).float_weight;
+            let here = Context::at(Place::NewYork, 1, start + minute * MINUTE_MS).float_weight;
             assert!(
                 (here - last).abs() < 0.03,
                 "minute {minute}: {last} then {here}"
@@ -160,8 +164,13 @@ mod tests {
 
     #[test]
     fn warm_up_precedes_occupancy_in_winter_and_cool_down_in_summer() {
-        let at =
-            |month, day| Context::at(1, local_to_epoch_ms(days_from_civil(2026, month, day), 410));
+        let at = |month, day| {
+            Context::at(
+                Place::NewYork,
+                1,
+                Place::NewYork.epoch_ms(days_from_civil(2026, month, day), 410),
+            )
+        };
         assert!(at(1, 14).warm_up && !at(1, 14).occupied);
         assert!(at(7, 15).cool_down && !at(7, 15).warm_up);
     }

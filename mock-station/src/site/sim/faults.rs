@@ -1,6 +1,7 @@
-//! When each planted fault of the demo site is present. What it does is written where the equipment is simulated.
+//! When each planted fault of a site is present. What it does is written where the equipment is simulated.
 
-use super::calendar::{DAY_MS, month_start_ms};
+use super::calendar::DAY_MS;
+use super::place::Place;
 
 /// A span of time in which a fault exists: from `start` up to, not including, `end` (epoch milliseconds).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +16,14 @@ impl Window {
         end: i64::MAX,
     };
 
+    /// From an instant until now.
+    pub const fn since(start: i64) -> Self {
+        Self {
+            start,
+            end: i64::MAX,
+        }
+    }
+
     pub fn active(&self, epoch_ms: i64) -> bool {
         self.start <= epoch_ms && epoch_ms < self.end
     }
@@ -28,7 +37,7 @@ impl Window {
     }
 }
 
-/// The twelve planted faults; `Faults::none()` is a healthy building.
+/// Every fault that the simulation knows; `Faults::none()` is a healthy building.
 #[derive(Clone, Copy, Debug)]
 pub struct Faults {
     pub economizer_stuck: Window,
@@ -43,6 +52,11 @@ pub struct Faults {
     pub heat_pump_undercharge: Window,
     pub starved_zone: Window,
     pub night_setback_missing: Window,
+    pub low_chilled_water_delta_t: Window,
+    pub fouled_tower: Window,
+    pub defrost_by_timer: Window,
+    pub tap_water_short_cycling: Window,
+    pub circuit_pump_in_hand: Window,
 }
 
 impl Faults {
@@ -60,6 +74,11 @@ impl Faults {
             heat_pump_undercharge: Window::NEVER,
             starved_zone: Window::NEVER,
             night_setback_missing: Window::NEVER,
+            low_chilled_water_delta_t: Window::NEVER,
+            fouled_tower: Window::NEVER,
+            defrost_by_timer: Window::NEVER,
+            tap_water_short_cycling: Window::NEVER,
+            circuit_pump_in_hand: Window::NEVER,
         }
     }
 
@@ -67,28 +86,39 @@ impl Faults {
     ///
     /// Starts are counted in whole local months before the anchor's month, so that a year of history always holds a
     /// healthy stretch and a faulty one, and stay the same for every start within a month.
-    pub fn planted(anchor_ms: i64) -> Self {
-        let since = |months| Window {
-            start: month_start_ms(anchor_ms, months),
-            end: i64::MAX,
-        };
-        let between = |first, last| Window {
-            start: month_start_ms(anchor_ms, first),
-            end: month_start_ms(anchor_ms, last),
-        };
+    pub fn harborview(anchor_ms: i64) -> Self {
+        let month = |back| Place::NewYork.month_start_ms(anchor_ms, back);
         Self {
-            economizer_stuck: since(7),
-            leaking_heating_valve: since(8),
-            drifting_supply_sensor: between(11, 3),
-            simultaneous_heating_cooling: since(2),
-            short_cycling_boiler: since(9),
-            low_hot_water_delta_t: since(10),
-            fouled_condenser: since(9),
-            tower_bypass_leak: since(7),
-            chilled_water_reset_stuck: since(7),
-            heat_pump_undercharge: since(6),
-            starved_zone: since(5),
-            night_setback_missing: since(10),
+            economizer_stuck: Window::since(month(7)),
+            leaking_heating_valve: Window::since(month(8)),
+            drifting_supply_sensor: Window {
+                start: month(11),
+                end: month(3),
+            },
+            simultaneous_heating_cooling: Window::since(month(2)),
+            short_cycling_boiler: Window::since(month(9)),
+            low_hot_water_delta_t: Window::since(month(10)),
+            fouled_condenser: Window::since(month(9)),
+            tower_bypass_leak: Window::since(month(7)),
+            chilled_water_reset_stuck: Window::since(month(7)),
+            heat_pump_undercharge: Window::since(month(6)),
+            starved_zone: Window::since(month(5)),
+            night_setback_missing: Window::since(month(10)),
+            ..Self::none()
+        }
+    }
+
+    /// The faults of Lakeside, counted like those of [`Faults::harborview`].
+    pub fn lakeside(anchor_ms: i64) -> Self {
+        let month = |back| Place::LakeConstance.month_start_ms(anchor_ms, back);
+        Self {
+            short_cycling_boiler: Window::since(month(9)),
+            low_chilled_water_delta_t: Window::since(month(8)),
+            fouled_tower: Window::since(month(7)),
+            defrost_by_timer: Window::since(month(10)),
+            tap_water_short_cycling: Window::since(month(5)),
+            circuit_pump_in_hand: Window::since(month(11)),
+            ..Self::none()
         }
     }
 }

@@ -1,14 +1,19 @@
 //! A two-stage rooftop heat pump with a zone of its own.
 
+use super::calendar::MINUTE_MS;
 use super::chilled_water::BTUH_PER_KW;
 use super::context::Context;
 use super::faults::Faults;
 use super::noise::{between, ramp, smooth};
 use super::zone::AIR_HEAT;
 
-const CYCLE_MS: i64 = 120 * 60_000;
+const CYCLE_MS: i64 = 120 * MINUTE_MS;
 /// Share of full capacity that the first stage gives.
 const FIRST_STAGE: f64 = 0.6;
+/// Period and length of defrosts once they are started by a timer below a limit of outdoor air, °F.
+const DEFROST_PERIOD_MS: i64 = 30 * MINUTE_MS;
+const DEFROST_MS: i64 = 9 * MINUTE_MS;
+const DEFROST_LIMIT: f64 = 45.0;
 /// Days in which the leaking circuit of HP-1 loses its charge.
 const LEAK_DAYS: f64 = 45.0;
 
@@ -118,8 +123,24 @@ impl HeatPump {
                     * ((context.local.day as f64 + context.local.minute / 1440.0) / 95.0)
                         .rem_euclid(1.0);
         }
+        let defrosting = conditioned && self.defrosts(faults, context, &state);
+        if defrosting {
+            state.heating_mode = false;
+            state.compressor = true;
+            state.stage = state.stage.max(1.0);
+        }
         self.refrigerant(&mut state, context, lost_charge, capacity, hours);
         state
+    }
+
+    /// Whether the first unit takes its ice off by the clock, ice or no ice: the coil sensor that should ask for it is
+    /// dead.
+    fn defrosts(&self, faults: &Faults, context: &Context, state: &HeatPumpState) -> bool {
+        self.index == 0
+            && state.heating_mode
+            && faults.defrost_by_timer.active(context.epoch_ms)
+            && context.weather.dry_bulb < DEFROST_LIMIT
+            && context.epoch_ms.rem_euclid(DEFROST_PERIOD_MS) < DEFROST_MS
     }
 
     fn space(

@@ -1,10 +1,13 @@
 //! Electricity and gas meters: demand as the sum of the loads, registers as its exact integral over quarters of an hour.
 
-use super::building::{Building, HEAT_PUMPS, Inputs};
+use super::building::{Building, Fittings, HEAT_PUMPS, Inputs};
 use super::cache::DayCache;
-use super::calendar::{DAY_MS, QUARTER_MS, days_from_civil, month_start_ms};
+use super::calendar::{DAY_MS, QUARTER_MS, days_from_civil};
 use super::chilled_water::BTUH_PER_KW;
+use super::heating_circuit::CIRCUITS;
+use super::hot_water::HotWaterState;
 use super::noise::{between, ramp};
+use super::place::Place;
 use std::sync::Mutex;
 
 /// Heat in a cubic foot of pipeline gas, Btu.
@@ -76,9 +79,9 @@ struct Starts {
 }
 
 impl Registers {
-    pub fn new(anchor_ms: i64) -> Self {
+    pub fn new(place: Place, anchor_ms: i64) -> Self {
         Self {
-            anchor_day: month_start_ms(anchor_ms, 0).div_euclid(DAY_MS),
+            anchor_day: place.month_start_ms(anchor_ms, 0).div_euclid(DAY_MS),
             days: DayCache::default(),
             starts: Mutex::new(Starts::default()),
         }
@@ -116,9 +119,22 @@ impl Building {
                 + chilled.pump_power
                 + chilled.tower_fan_power
                 + hot.pump_power
-                + heat_pumps,
+                + heat_pumps
+                + self.fitted_power(inputs, &hot),
             gas: gas_kw * BTUH_PER_KW / BTU_PER_CUBIC_FOOT,
         }
+    }
+
+    /// kW of circuit pumps and tap-water heating, in buildings that have them.
+    fn fitted_power(&self, inputs: &Inputs, hot: &HotWaterState) -> f64 {
+        if self.fittings() == Fittings::Plain {
+            return 0.0;
+        }
+        let circuits: f64 = (0..CIRCUITS)
+            .map(|index| self.circuit_state(index, inputs, hot).pump_power)
+            .sum();
+        let tap_water = self.tap_water_state(&inputs.context);
+        circuits + tap_water.power + tap_water.circulation_power
     }
 
     /// Register readings at an instant.

@@ -23,6 +23,8 @@ impl Building {
             Signal::Tower(tower) => self.tower(tower, &self.inputs(epoch_ms)),
             Signal::HotWater(water) => self.hot_water(water, &self.inputs(epoch_ms)),
             Signal::Boiler(index, boiler) => self.boiler(index, boiler, &self.inputs(epoch_ms)),
+            Signal::Circuit(index, circuit) => self.circuit(index, circuit, &self.inputs(epoch_ms)),
+            Signal::TapWater(water) => self.tap_water(water, &self.context(epoch_ms)),
             Signal::Meter(meter) => self.meter(meter, epoch_ms),
         }
     }
@@ -214,6 +216,34 @@ impl Building {
         }
     }
 
+    fn circuit(&self, index: usize, signal: CircuitSignal, inputs: &Inputs) -> f64 {
+        let state = self.circuit_state(index, inputs, &self.hot_water_state(inputs));
+        match signal {
+            CircuitSignal::PumpStatus => flag(state.pump),
+            CircuitSignal::PumpSpeed => state.pump_speed,
+            CircuitSignal::PumpPower => state.pump_power,
+            CircuitSignal::SupplySetpoint => state.supply_setpoint,
+            CircuitSignal::SupplyTemperature => state.supply_temperature,
+            CircuitSignal::ReturnTemperature => state.return_temperature,
+            CircuitSignal::Flow => state.flow,
+            CircuitSignal::MixingValve => state.mixing_valve,
+            CircuitSignal::HeatRate => state.heat / 1000.0,
+        }
+    }
+
+    fn tap_water(&self, signal: TapWaterSignal, context: &Context) -> f64 {
+        let state = self.tap_water_state(context);
+        match signal {
+            TapWaterSignal::CompressorStatus => flag(state.compressor),
+            TapWaterSignal::Power => state.power,
+            TapWaterSignal::Setpoint => state.setpoint,
+            TapWaterSignal::TopTemperature => state.top_temperature,
+            TapWaterSignal::BottomTemperature => state.bottom_temperature,
+            TapWaterSignal::CirculationReturn => state.circulation_return,
+            TapWaterSignal::CirculationPump => flag(state.circulation_power > 0.0),
+        }
+    }
+
     fn meter(&self, signal: MeterSignal, epoch_ms: i64) -> f64 {
         match signal {
             MeterSignal::ElectricEnergy => self.readings(epoch_ms).electric,
@@ -226,8 +256,10 @@ impl Building {
         let hours = epoch_ms as f64 / 3_600_000.0;
         let rates = self.rates(&self.inputs(epoch_ms));
         let power_factor = 0.91 + 0.04 * smooth(self.seed ^ 0x61, hours / 3.0);
-        let voltage =
-            |phase: usize| 278.0 + 2.4 * smooth(hash(self.seed, 0x62 + phase as i64), hours / 2.0);
+        let voltage = |phase: usize| {
+            self.place().mains_voltage()
+                * (1.0 + 0.0086 * smooth(hash(self.seed, 0x62 + phase as i64), hours / 2.0))
+        };
         match signal {
             MeterSignal::GasRate => rates.gas,
             MeterSignal::PowerFactor => power_factor,

@@ -14,6 +14,9 @@ pub enum Signal {
     HotWater(HotWaterSignal),
     Boiler(usize, BoilerSignal),
     HeatPump(usize, HeatPumpSignal),
+    /// Heating circuit index 0–3.
+    Circuit(usize, CircuitSignal),
+    TapWater(TapWaterSignal),
     Meter(MeterSignal),
 }
 
@@ -179,6 +182,31 @@ pub enum HeatPumpSignal {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CircuitSignal {
+    PumpStatus,
+    PumpSpeed,
+    PumpPower,
+    SupplySetpoint,
+    SupplyTemperature,
+    ReturnTemperature,
+    Flow,
+    MixingValve,
+    /// kBtu/h.
+    HeatRate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TapWaterSignal {
+    CompressorStatus,
+    Power,
+    Setpoint,
+    TopTemperature,
+    BottomTemperature,
+    CirculationReturn,
+    CirculationPump,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MeterSignal {
     /// kW.
     ElectricDemand,
@@ -202,63 +230,8 @@ impl Signal {
             Self::Chiller(_, signal) => Self::Chiller(index, signal),
             Self::Boiler(_, signal) => Self::Boiler(index, signal),
             Self::HeatPump(_, signal) => Self::HeatPump(index, signal),
+            Self::Circuit(_, signal) => Self::Circuit(index, signal),
             shared => shared,
         }
-    }
-
-    /// Whether the signal is an on/off state.
-    pub fn is_boolean(self) -> bool {
-        match self {
-            Self::Outdoor(Outdoor::Occupied) | Self::Zone(_, ZoneSignal::Occupied) => true,
-            Self::Air(_, signal) => matches!(
-                signal,
-                AirSignal::EconomizerEnabled
-                    | AirSignal::FanCommand
-                    | AirSignal::FanStatus
-                    | AirSignal::FilterDirty
-                    | AirSignal::Freezestat
-                    | AirSignal::Occupied
-                    | AirSignal::WarmUp
-                    | AirSignal::CoolDown
-            ),
-            Self::ChilledWater(signal) => matches!(
-                signal,
-                ChilledWaterSignal::Enabled | ChilledWaterSignal::PumpStatus(_)
-            ),
-            Self::Chiller(_, signal) => {
-                matches!(signal, ChillerSignal::Status | ChillerSignal::Command)
-            }
-            Self::Tower(signal) => {
-                matches!(signal, TowerSignal::FanStatus | TowerSignal::PumpStatus)
-            }
-            Self::HotWater(signal) => matches!(
-                signal,
-                HotWaterSignal::Enabled | HotWaterSignal::Firing | HotWaterSignal::PumpStatus(_)
-            ),
-            Self::Boiler(_, signal) => {
-                matches!(signal, BoilerSignal::Status | BoilerSignal::Command)
-            }
-            Self::HeatPump(_, signal) => matches!(
-                signal,
-                HeatPumpSignal::FanStatus
-                    | HeatPumpSignal::FanCommand
-                    | HeatPumpSignal::CompressorStatus
-                    | HeatPumpSignal::ReversingValve
-                    | HeatPumpSignal::Occupied
-            ),
-            _ => false,
-        }
-    }
-
-    /// Whether the signal is a mode with named states.
-    pub fn is_enum(self) -> bool {
-        matches!(
-            self,
-            Self::Outdoor(Outdoor::Sky)
-                | Self::Zone(_, ZoneSignal::Mode)
-                | Self::Air(_, AirSignal::Mode)
-                | Self::HeatPump(_, HeatPumpSignal::Stage)
-                | Self::ChilledWater(ChilledWaterSignal::Stage)
-        )
     }
 }

@@ -1,14 +1,15 @@
 //! The building behaves as a building: faults can be measured against healthy twins, meters agree with loads.
 
+use super::building::Fittings;
 use super::cache::SiteClimate;
-use super::calendar::{HOUR_MS, MINUTE_MS, QUARTER_MS, days_from_civil, local_to_epoch_ms};
+use super::calendar::{HOUR_MS, MINUTE_MS, QUARTER_MS, days_from_civil};
 use super::signal::*;
 use super::*;
 use proptest::prelude::*;
 use std::sync::{Arc, OnceLock};
 
 fn anchor() -> i64 {
-    local_to_epoch_ms(days_from_civil(2026, 11, 30), 17 * 60)
+    Place::NewYork.epoch_ms(days_from_civil(2026, 11, 30), 17 * 60)
 }
 
 /// The demo building and its twin without faults, under the same sky.
@@ -20,15 +21,16 @@ struct Twins {
 fn twins() -> &'static Twins {
     static TWINS: OnceLock<Twins> = OnceLock::new();
     TWINS.get_or_init(|| {
-        let climate = Arc::new(SiteClimate::new(42));
+        let climate = Arc::new(SiteClimate::new(Place::NewYork, 42));
         Twins {
             faulty: Building::new(
                 42,
                 Arc::clone(&climate),
-                Faults::planted(anchor()),
+                Faults::harborview(anchor()),
+                Fittings::Plain,
                 anchor(),
             ),
-            healthy: Building::new(42, climate, Faults::none(), anchor()),
+            healthy: Building::new(42, climate, Faults::none(), Fittings::Plain, anchor()),
         }
     })
 }
@@ -37,8 +39,10 @@ fn twins() -> &'static Twins {
 fn office_hours(month: u8, first_day: u8, days: i64) -> impl Iterator<Item = i64> {
     let first = days_from_civil(2026, month, first_day);
     (first..first + days)
-        .filter(|day| calendar::is_working_day(*day))
-        .flat_map(|day| (0..37).map(move |quarter| local_to_epoch_ms(day, 480 + quarter * 15)))
+        .filter(|day| Place::NewYork.is_working_day(*day))
+        .flat_map(|day| {
+            (0..37).map(move |quarter| Place::NewYork.epoch_ms(day, 480 + quarter * 15))
+        })
 }
 
 fn mean(building: &Building, signal: Signal, instants: impl Iterator<Item = i64>) -> f64 {
@@ -54,8 +58,14 @@ fn air(index: usize, signal: AirSignal) -> Signal {
 
 #[test]
 fn the_same_seed_gives_the_same_values_in_any_order_of_asking() {
-    let climate = Arc::new(SiteClimate::new(9));
-    let first = Building::new(9, climate, Faults::planted(anchor()), anchor());
+    let climate = Arc::new(SiteClimate::new(Place::NewYork, 9));
+    let first = Building::new(
+        9,
+        climate,
+        Faults::harborview(anchor()),
+        Fittings::Plain,
+        anchor(),
+    );
     let second = Building::harborview(9, anchor());
     let signals = [
         Signal::Zone(4, ZoneSignal::SpaceTemperature),
@@ -89,7 +99,7 @@ fn the_same_seed_gives_the_same_values_in_any_order_of_asking() {
 #[test]
 fn the_electricity_register_is_the_integral_of_demand() {
     let building = &twins().faulty;
-    let start = local_to_epoch_ms(days_from_civil(2026, 10, 31), 0);
+    let start = Place::NewYork.epoch_ms(days_from_civil(2026, 10, 31), 0);
     let demand = Signal::Meter(MeterSignal::ElectricDemand);
     let register = Signal::Meter(MeterSignal::ElectricEnergy);
     // Three days over the end of daylight saving time and the anchor of the register.
@@ -141,7 +151,7 @@ fn gas_follows_the_burners_and_rests_in_summer() {
         ),
         0.0
     );
-    let at = local_to_epoch_ms(days_from_civil(2026, 1, 14), 6 * 60 + 15);
+    let at = Place::NewYork.epoch_ms(days_from_civil(2026, 1, 14), 6 * 60 + 15);
     let input: f64 = (0..2)
         .map(|index| building.value(Signal::Boiler(index, BoilerSignal::GasInput), at))
         .sum();
@@ -313,7 +323,7 @@ fn the_cooling_valve_in_hand_makes_heating_and_cooling_work_against_each_other()
 }
 
 fn starts(building: &Building, index: usize, month: u8) -> usize {
-    let first = local_to_epoch_ms(days_from_civil(2026, month, 2), 0);
+    let first = Place::NewYork.epoch_ms(days_from_civil(2026, month, 2), 0);
     let firing: Vec<bool> = (0..14 * 96)
         .map(|step| {
             building.value(
@@ -456,7 +466,7 @@ fn heat_pump_two_runs_through_the_night() {
         let building = &twins().faulty;
         let first = days_from_civil(2026, 10, 5);
         let nights = (first..first + 5)
-            .flat_map(|day| (0..16).map(move |quarter| local_to_epoch_ms(day, quarter * 15)));
+            .flat_map(|day| (0..16).map(move |quarter| Place::NewYork.epoch_ms(day, quarter * 15)));
         mean(
             building,
             Signal::HeatPump(index, HeatPumpSignal::FanStatus),
@@ -469,7 +479,7 @@ fn heat_pump_two_runs_through_the_night() {
 
 #[test]
 fn before_a_fault_begins_the_demo_building_equals_its_healthy_twin() {
-    let at = local_to_epoch_ms(days_from_civil(2025, 11, 12), 11 * 60);
+    let at = Place::NewYork.epoch_ms(days_from_civil(2025, 11, 12), 11 * 60);
     for signal in [
         air(0, AirSignal::MixedTemperature),
         air(1, AirSignal::SupplyTemperature),
@@ -506,9 +516,9 @@ proptest! {
     #[test]
     fn no_signal_of_any_building_leaves_physical_bounds(seed: u64, minutes in 0..3_650i64 * 1440) {
         use crate::site::measure::Measure;
-        let at = local_to_epoch_ms(days_from_civil(2020, 1, 1), 0) + minutes * MINUTE_MS;
+        let at = Place::NewYork.epoch_ms(days_from_civil(2020, 1, 1), 0) + minutes * MINUTE_MS;
         let building = Building::harborview(seed, at);
-        for equipment in crate::site::equipment::of_building(0) {
+        for equipment in crate::site::harborview::equipment::of_building(0) {
             for row in equipment.rows {
                 let signal = row.signal.of(equipment.index);
                 let value = building.value(signal, at);

@@ -1,12 +1,9 @@
-//! Outdoor conditions of New York: season, time of day and weather systems as closed forms of time.
+//! Outdoor conditions: season, time of day and weather systems as closed forms of time.
 
 use super::calendar::{HOUR_MS, LocalTime};
 use super::noise::smooth;
+use super::place::{Climate, Place};
 use std::f64::consts::TAU;
-
-const LATITUDE_DEG: f64 = 40.7;
-/// Solar noon at 74° west is four minutes before zone noon (75° west).
-const SOLAR_NOON_STANDARD_HOUR: f64 = 11.93;
 
 /// Outdoor air and sun at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,16 +28,12 @@ pub struct Weather {
     pub wind_direction: f64,
 }
 
-/// Mean temperature of the date, °F: about 33 °F at the end of January and 76 °F at the end of July.
-pub fn seasonal_mean(day_of_year: f64) -> f64 {
-    54.5 - 21.5 * (TAU * (day_of_year - 24.0) / 365.25).cos()
-}
-
 impl Weather {
-    pub fn at(seed: u64, epoch_ms: i64, local: &LocalTime) -> Self {
+    pub fn at(place: Place, seed: u64, epoch_ms: i64, local: &LocalTime) -> Self {
+        let climate = place.climate();
         let hours = epoch_ms as f64 / HOUR_MS as f64;
         let clock_hour = local.minute / 60.0 - if local.daylight { 1.0 } else { 0.0 };
-        let season = (TAU * (local.day_of_year - 24.0) / 365.25).cos();
+        let season = climate.season(local.day_of_year);
         let cloud = (0.48
             + 0.55 * smooth(seed ^ 0xC1, hours / 19.0)
             + 0.2 * smooth(seed ^ 0xC2, hours / 5.0))
@@ -49,20 +42,24 @@ impl Weather {
         let system = (9.0 + 2.0 * season) * smooth(seed ^ 0xA1, hours / 76.0)
             + 4.5 * smooth(seed ^ 0xA2, hours / 29.0)
             + 0.9 * smooth(seed ^ 0xA3, hours / 3.1);
-        let swing = (8.6 - 1.8 * season) * (1.15 - 0.6 * cloud);
-        let dry_bulb = seasonal_mean(local.day_of_year) + system - swing * daily_wave(clock_hour);
+        let swing = climate.liveliness * (8.6 - 1.8 * season) * (1.15 - 0.6 * cloud);
+        let dry_bulb = climate.seasonal_mean(local.day_of_year) + climate.liveliness * system
+            - swing * daily_wave(clock_hour);
 
-        let depression = 11.0 + 6.5 * smooth(seed ^ 0xD1, hours / 41.0) - 6.0 * (cloud - 0.5)
+        let depression = 11.0 + climate.dryness + 6.5 * smooth(seed ^ 0xD1, hours / 41.0)
+            - 6.0 * (cloud - 0.5)
             + 0.35 * (dry_bulb - 60.0).max(0.0)
             - 0.55 * swing * daily_wave(clock_hour);
         let dew_point = (dry_bulb - depression.max(1.2)).min(75.0);
         let humidity = relative_humidity(dry_bulb, dew_point);
 
-        let (irradiance, facade) = sun(local.day_of_year, clock_hour, cloud);
-        let wind_speed =
-            (8.0 + 5.5 * smooth(seed ^ 0xB1, hours / 9.0) + 2.0 * smooth(seed ^ 0xB2, hours / 1.3))
-                .max(0.3);
-        let wind_direction = (245.0 + 110.0 * smooth(seed ^ 0xB3, hours / 23.0)).rem_euclid(360.0);
+        let (irradiance, facade) = sun(climate, local.day_of_year, clock_hour, cloud);
+        let wind_speed = (climate.mean_wind
+            + 5.5 * smooth(seed ^ 0xB1, hours / 9.0)
+            + 2.0 * smooth(seed ^ 0xB2, hours / 1.3))
+        .max(0.3);
+        let wind_direction =
+            (climate.prevailing_wind + 110.0 * smooth(seed ^ 0xB3, hours / 23.0)).rem_euclid(360.0);
         Self {
             dry_bulb,
             dew_point,
@@ -83,10 +80,10 @@ fn daily_wave(clock_hour: f64) -> f64 {
     (angle + 0.28 * angle.sin()).cos()
 }
 
-fn sun(day_of_year: f64, clock_hour: f64, cloud: f64) -> (f64, [f64; 4]) {
+fn sun(climate: &Climate, day_of_year: f64, clock_hour: f64, cloud: f64) -> (f64, [f64; 4]) {
     let declination = 23.45f64.to_radians() * (TAU * (day_of_year + 284.0) / 365.25).sin();
-    let latitude = LATITUDE_DEG.to_radians();
-    let hour_angle = (clock_hour - SOLAR_NOON_STANDARD_HOUR) * 15.0f64.to_radians();
+    let latitude = climate.latitude_deg.to_radians();
+    let hour_angle = (clock_hour - climate.solar_noon_hour) * 15.0f64.to_radians();
     let (sin_dec, cos_dec) = declination.sin_cos();
     let (sin_lat, cos_lat) = latitude.sin_cos();
     let (sin_hour, cos_hour) = hour_angle.sin_cos();
@@ -128,25 +125,33 @@ fn wet_bulb(dry_bulb: f64, humidity: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::calendar::{QUARTER_MS, days_from_civil, local_to_epoch_ms};
+    use super::super::calendar::{QUARTER_MS, days_from_civil};
     use super::*;
 
-    fn year() -> Vec<Weather> {
-        let start = local_to_epoch_ms(days_from_civil(2025, 1, 1), 0);
+    fn year(place: Place) -> Vec<Weather> {
+        let start = place.epoch_ms(days_from_civil(2025, 1, 1), 0);
         (0..365 * 96)
             .map(|step| {
                 let instant = start + step * QUARTER_MS;
-                Weather::at(42, instant, &LocalTime::at(instant))
+                Weather::at(place, 42, instant, &LocalTime::at(place, instant))
             })
             .collect()
     }
 
+    /// Mean, highest and lowest dry bulb, °F.
+    fn temperatures(year: &[Weather]) -> (f64, f64, f64) {
+        let all = || year.iter().map(|weather| weather.dry_bulb);
+        (
+            all().sum::<f64>() / year.len() as f64,
+            all().fold(f64::MIN, f64::max),
+            all().fold(f64::MAX, f64::min),
+        )
+    }
+
     #[test]
     fn a_year_looks_like_new_york() {
-        let year = year();
-        let mean = year.iter().map(|w| w.dry_bulb).sum::<f64>() / year.len() as f64;
-        let hottest = year.iter().map(|w| w.dry_bulb).fold(f64::MIN, f64::max);
-        let coldest = year.iter().map(|w| w.dry_bulb).fold(f64::MAX, f64::min);
+        let year = year(Place::NewYork);
+        let (mean, hottest, coldest) = temperatures(&year);
         assert!((52.0..58.0).contains(&mean), "mean {mean}");
         assert!((88.0..102.0).contains(&hottest), "hottest {hottest}");
         assert!((2.0..22.0).contains(&coldest), "coldest {coldest}");
@@ -158,21 +163,37 @@ mod tests {
     }
 
     #[test]
+    fn a_year_looks_like_lake_constance() {
+        let year = year(Place::LakeConstance);
+        let celsius = |fahrenheit: f64| (fahrenheit - 32.0) / 1.8;
+        let (mean, hottest, coldest) = temperatures(&year);
+        assert!((9.0..12.0).contains(&celsius(mean)), "mean {mean} °F");
+        assert!((27.0..36.0).contains(&celsius(hottest)), "{hottest} °F");
+        assert!((-16.0..-4.0).contains(&celsius(coldest)), "{coldest} °F");
+        let sun = |year: &[Weather]| year.iter().map(|w| w.irradiance).sum::<f64>();
+        assert!(sun(&year) < sun(&super::tests::year(Place::NewYork)));
+    }
+
+    #[test]
     fn temperature_never_jumps_within_a_quarter_of_an_hour() {
-        for pair in year().windows(2) {
-            assert!((pair[1].dry_bulb - pair[0].dry_bulb).abs() < 2.5);
-            assert!((pair[1].humidity - pair[0].humidity).abs() < 12.0);
+        for place in [Place::NewYork, Place::LakeConstance] {
+            for pair in year(place).windows(2) {
+                assert!((pair[1].dry_bulb - pair[0].dry_bulb).abs() < 2.5);
+                assert!((pair[1].humidity - pair[0].humidity).abs() < 12.0);
+            }
         }
     }
 
     #[test]
     fn the_east_front_has_sun_in_the_morning_and_the_west_front_in_the_afternoon() {
-        let at = |hour: i64| {
-            let instant = local_to_epoch_ms(days_from_civil(2025, 6, 20), hour * 60);
-            Weather::at(7, instant, &LocalTime::at(instant))
-        };
-        assert!(at(8).facade[1] > at(8).facade[3]);
-        assert!(at(17).facade[3] > at(17).facade[1]);
-        assert_eq!(at(1).irradiance, 0.0);
+        for place in [Place::NewYork, Place::LakeConstance] {
+            let at = |hour: i64| {
+                let instant = place.epoch_ms(days_from_civil(2025, 6, 20), hour * 60);
+                Weather::at(place, 7, instant, &LocalTime::at(place, instant))
+            };
+            assert!(at(8).facade[1] > at(8).facade[3]);
+            assert!(at(17).facade[3] > at(17).facade[1]);
+            assert_eq!(at(1).irradiance, 0.0);
+        }
     }
 }

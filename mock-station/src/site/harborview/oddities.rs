@@ -1,17 +1,12 @@
 //! What real databases are full of: spare and dead points, copies, misspelt units, names in other languages, odd histories.
 
-use super::equipment::Driver;
-use super::rows::Access;
-use super::sim::calendar::QUARTER_MS;
-use super::tree::{PlacedEquipment, PlacedPoint, TreeBuilder, decoded};
-use crate::model::history::trend_flags;
-use crate::model::point::ConstantFeed;
 use crate::model::slot_name::escape;
 use crate::model::{
-    Facets, FeedSample, Handle, History, HistoryRecord, ModelError, PointKind, Status,
-    StoredHistory, Value,
+    Facets, FeedSample, History, ModelError, PointKind, Status, StoredHistory, Value,
 };
-use chrono::DateTime;
+use crate::site::equipment::Driver;
+use crate::site::extras::{dead_controller, extra_point, manual_readings, points_of};
+use crate::site::tree::{PlacedEquipment, TreeBuilder, decoded, named};
 use std::sync::Arc;
 
 /// Records that the meter's small ring buffer keeps.
@@ -26,20 +21,9 @@ pub fn add(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), 
     odd_histories(builder, placed)
 }
 
-fn find<'a>(placed: &'a [PlacedEquipment], id: &str, name: &str) -> Option<&'a PlacedPoint> {
-    let equipment = placed
-        .iter()
-        .find(|equipment| equipment.building == 0 && equipment.equipment.id == id)?;
-    let style = equipment.equipment.style;
-    equipment
-        .points
-        .iter()
-        .find(|point| point.row.names.get(style) == Some(&name))
-}
-
 /// A misspelt unit, display names that repeat, and names in three other languages.
 fn names(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), ModelError> {
-    if let Some(point) = find(placed, "VAV-2-07", "DischAirTemp") {
+    if let Some(point) = named(placed, "VAV-2-07", "DischAirTemp") {
         let facets = Facets::numeric("farenheit", 1);
         builder
             .station
@@ -55,80 +39,23 @@ fn names(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), Mo
         ("AHU-1", "SAT", "Supply Air Temp"),
     ];
     for (id, name, display) in aliases {
-        if let Some(point) = find(placed, id, name) {
+        if let Some(point) = named(placed, id, name) {
             builder.station.set_display_name(point.handle, display)?;
         }
     }
     Ok(())
 }
 
-fn extra_point(
-    builder: &mut TreeBuilder,
-    parent: Handle,
-    name: &str,
-    spec: &str,
-    sample: Option<FeedSample>,
-) -> Result<Handle, ModelError> {
-    let point = builder.station.add(parent, Some(name), spec)?;
-    let kind = if spec.contains("Boolean") {
-        PointKind::Boolean
-    } else {
-        PointKind::Numeric
-    };
-    let access = if spec.ends_with("Writable") {
-        Access::Writable
-    } else {
-        Access::Sensor
-    };
-    builder.proxy(point, Driver::Bacnet, kind, access)?;
-    if kind == PointKind::Numeric {
-        builder.station.set(
-            point,
-            "facets",
-            Value::Facets(Arc::new(Facets::numeric("fahrenheit", 1))),
-        )?;
-    }
-    if let Some(sample) = sample {
-        builder
-            .station
-            .attach_feed(point, Arc::new(ConstantFeed(sample)));
-    }
-    Ok(point)
-}
-
-fn points_of(builder: &TreeBuilder, device: Handle) -> Option<Handle> {
-    builder.station.component(device)?.child("points")
-}
-
 /// A box controller that was ordered, addressed and never installed.
 fn spare_controller(builder: &mut TreeBuilder) -> Result<(), ModelError> {
-    let device = builder.device(
-        0,
+    dead_controller(
+        builder,
         Driver::Bacnet,
-        Some("1st Floor VAVs"),
+        "1st Floor VAVs",
         "VAV-1-09 (spare)",
-    )?;
-    builder.station.set(
-        device,
-        "status",
-        Value::Status(Status::from_bits(Status::DOWN)),
-    )?;
-    builder
-        .station
-        .set(device, "health/down", Value::Boolean(true))?;
-    builder.station.set(
-        device,
-        "health/lastFailCause",
-        Value::from("Timeout waiting for response"),
-    )?;
-    let Some(points) = points_of(builder, device) else {
-        return Ok(());
-    };
-    for (name, value) in [("ZN$2dT", 0.0), ("DA$2dT", 0.0), ("SA$2dF", 0.0)] {
-        let down = FeedSample::with_status(value, Status::DOWN | Status::STALE);
-        extra_point(builder, points, name, "control:NumericPoint", Some(down))?;
-    }
-    Ok(())
+        &["ZN-T", "DA-T", "SA-F"],
+        "fahrenheit",
+    )
 }
 
 /// A second supply-air sensor with a broken wire, with the display name of the first, and a point without any value.
@@ -143,30 +70,16 @@ fn old_sensors(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<
         return Ok(());
     };
     let broken = FeedSample::with_status(-459.7, Status::FAULT);
-    let second = extra_point(
-        builder,
-        points,
-        "SAT_2",
-        "control:NumericPoint",
-        Some(broken),
-    )?;
+    let second = ("SAT_2", "control:NumericPoint");
+    let second = extra_point(builder, points, second, "fahrenheit", Some(broken))?;
     builder
         .station
         .set_display_name(second, "Supply Air Temp")?;
-    extra_point(
-        builder,
-        points,
-        "Enthalpy",
-        "control:NumericPoint",
-        Some(FeedSample::ok(f64::NAN)),
-    )?;
-    extra_point(
-        builder,
-        points,
-        "LoadShedCmd",
-        "control:BooleanWritable",
-        None,
-    )?;
+    let unknown = Some(FeedSample::ok(f64::NAN));
+    let enthalpy = ("Enthalpy", "control:NumericPoint");
+    extra_point(builder, points, enthalpy, "fahrenheit", unknown)?;
+    let shed = ("LoadShedCmd", "control:BooleanWritable");
+    extra_point(builder, points, shed, "null", None)?;
     Ok(())
 }
 
@@ -208,7 +121,7 @@ fn loose_points(builder: &mut TreeBuilder) -> Result<(), ModelError> {
 /// An empty history, a small ring buffer, and one with duplicate, hidden and late records around a clock change.
 fn odd_histories(builder: &mut TreeBuilder, placed: &[PlacedEquipment]) -> Result<(), ModelError> {
     let zone = builder.station.zone();
-    let meter = |name| find(placed, "MTR-E1", name).map(|point| point.handle);
+    let meter = |name| named(placed, "MTR-E1", name).map(|point| point.handle);
     if let Some(point) = meter("Amps_C") {
         let id = builder.history_id("Elec_Main_Amps_C");
         builder.attach_history(
@@ -294,32 +207,4 @@ fn imported_histories(
         builder.station.histories.insert(imported);
     }
     Ok(())
-}
-
-/// Six hours of hand-entered readings: a restart, a double entry, a late entry, a hidden one and bad status.
-fn manual_readings(start: i64) -> Vec<HistoryRecord> {
-    let record = |quarter: i64, value: f64, trend_flags: u8, status: u32| HistoryRecord {
-        timestamp: DateTime::from_timestamp_millis(
-            start - start.rem_euclid(QUARTER_MS) + quarter * QUARTER_MS,
-        )
-        .unwrap_or(DateTime::UNIX_EPOCH),
-        trend_flags,
-        status,
-        value: Value::Double(value),
-    };
-    let mut records = vec![record(0, 101.0, trend_flags::START, 0)];
-    records.extend((1..24).map(|quarter| record(quarter, 101.0 + quarter as f64, 0, 0)));
-    records.push(record(5, 106.5, trend_flags::OUT_OF_ORDER, 0));
-    records.push(record(9, 110.0, 0, 0));
-    records.push(record(9, 110.0, trend_flags::HIDDEN, 0));
-    records.push(record(24, 0.0, 0, Status::DOWN));
-    records.push(record(25, 0.0, 0, Status::FAULT | Status::STALE));
-    records.push(record(26, 0.0, 0, Status::NULL));
-    records.push(record(
-        27,
-        128.0,
-        trend_flags::START | trend_flags::MODIFIED,
-        Status::OVERRIDDEN,
-    ));
-    records
 }

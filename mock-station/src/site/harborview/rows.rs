@@ -2,91 +2,9 @@
 //!
 //! One line per point: the tables are not broken up by the formatter.
 
-use super::measure::Measure;
-use super::sim::signal::*;
-
-/// How a point is commanded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Read from a controller.
-    Sensor,
-    /// A setpoint or command that people may override.
-    Writable,
-}
-
-/// How a point is trended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trend {
-    None,
-    /// Every quarter of an hour.
-    Interval,
-    /// On change of value.
-    Change,
-}
-
-/// Limits of an alarm extension.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limits {
-    None,
-    /// Out of a range, in the units of the simulation.
-    Range(f64, f64),
-    /// In a state.
-    State(bool),
-}
-
-/// One point of an equipment table.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// Display name by naming style of the installer.
-    pub names: [&'static str; 3],
-    /// The signal; equipment of several has its index filled in.
-    pub signal: Signal,
-    pub measure: Measure,
-    /// CAMBER role, empty if none.
-    pub role: &'static str,
-    pub access: Access,
-    pub trend: Trend,
-    pub limits: Limits,
-}
-
-const fn point(names: [&'static str; 3], signal: Signal, measure: Measure) -> Row {
-    Row {
-        names,
-        signal,
-        measure,
-        role: "",
-        access: Access::Sensor,
-        trend: Trend::Interval,
-        limits: Limits::None,
-    }
-}
-
-impl Row {
-    const fn role(mut self, role: &'static str) -> Self {
-        self.role = role;
-        self
-    }
-
-    const fn writable(mut self) -> Self {
-        self.access = Access::Writable;
-        self
-    }
-
-    const fn untrended(mut self) -> Self {
-        self.trend = Trend::None;
-        self
-    }
-
-    const fn on_change(mut self) -> Self {
-        self.trend = Trend::Change;
-        self
-    }
-
-    const fn alarmed(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-}
+use crate::site::measure::Measure;
+use crate::site::row::{Limits, Row, point, same};
+use crate::site::sim::signal::*;
 
 const fn air(signal: AirSignal) -> Signal {
     Signal::Air(0, signal)
@@ -161,10 +79,6 @@ pub const ZONE_BOX: &[Row] = &[
 
 const fn chilled(signal: ChilledWaterSignal) -> Signal {
     Signal::ChilledWater(signal)
-}
-
-const fn same(name: &'static str) -> [&'static str; 3] {
-    [name, name, name]
 }
 
 #[rustfmt::skip]

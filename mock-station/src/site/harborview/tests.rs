@@ -1,11 +1,12 @@
 //! The station of the demo site holds what its simulation says, and what its truth model promises.
 
-use super::sim::building::STARVED_ZONE;
-use super::sim::calendar::QUARTER_MS;
 use super::*;
+use crate::model::accounts;
 use crate::model::history::trend_flags;
 use crate::model::{AckState, Handle, SourceState, Status, Value};
-use chrono::TimeDelta;
+use crate::site::sim::building::STARVED_ZONE;
+use crate::site::sim::calendar::QUARTER_MS;
+use chrono::{DateTime, TimeDelta, Utc};
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
@@ -17,12 +18,12 @@ fn now() -> DateTime<Utc> {
     at("2026-11-30T22:00:00Z")
 }
 
-fn harborview() -> &'static Harborview {
-    static SITE: OnceLock<Harborview> = OnceLock::new();
+fn harborview() -> &'static Site {
+    static SITE: OnceLock<Site> = OnceLock::new();
     SITE.get_or_init(|| Harborview::build(SiteOptions::for_tests(now())).unwrap())
 }
 
-fn point(site: &Harborview, id: &str, role: &str) -> Handle {
+fn point(site: &Site, id: &str, role: &str) -> Handle {
     let path = &site.truth.equipment(id).unwrap().roles[role];
     site.station
         .resolve_component(&format!("station:|{path}"))
@@ -125,7 +126,7 @@ fn two_stations_of_one_seed_have_the_same_histories_and_alarms() {
         "/Harborview/Elec_Main_kWh_Total",
         "/Harborview/AHU1_OCC",
     ] {
-        let read = |site: &Harborview| {
+        let read = |site: &Site| {
             site.station
                 .histories
                 .get(id)
@@ -137,7 +138,7 @@ fn two_stations_of_one_seed_have_the_same_histories_and_alarms() {
     }
     assert!(first.station.alarms.iter().eq(second.station.alarms.iter()));
     let other = Harborview::build(SiteOptions { seed: 7, ..options }).unwrap();
-    let sat = |site: &Harborview| {
+    let sat = |site: &Site| {
         site.station
             .histories
             .get("/Harborview/AHU1_SAT")
@@ -460,7 +461,7 @@ fn more_points_are_more_buildings_without_planted_faults() {
     );
     assert!(site.truth.healthy.iter().any(|id| id == "B03-AHU-1"));
     let ratio = |building: usize| {
-        use super::sim::signal::{Signal, ZoneSignal};
+        use crate::site::sim::signal::{Signal, ZoneSignal};
         let instant = at("2026-09-16T18:00:00Z").timestamp_millis();
         let read =
             |signal| site.buildings[building].value(Signal::Zone(STARVED_ZONE, signal), instant);
@@ -504,7 +505,7 @@ fn the_written_truth_model_is_the_one_in_the_code() {
 
 #[test]
 fn the_fault_list_for_people_names_every_fault_place_and_rule() {
-    let text = include_str!("../../FAULTS.md");
+    let text = include_str!("../../../FAULTS.md");
     let site = harborview();
     for fault in &site.truth.faults {
         assert!(text.contains(&fault.name), "{}", fault.name);
