@@ -2,11 +2,15 @@
 //!
 //! - [`keys`]: the table of all keys with kind, default and meaning; `init` and the loader both use it.
 //! - [`load`]: file and environment → checked settings; unknown keys are refused with their line.
+//! - [`policy`]: what tools may do, changeable while the bridge runs.
+//! - [`watch`]: notices that the file changed.
 //! - [`template`]: the commented file that `init` writes.
 
 pub mod keys;
 pub mod load;
+pub mod policy;
 pub mod template;
+pub mod watch;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

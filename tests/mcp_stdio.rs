@@ -117,7 +117,7 @@ async fn a_session_that_the_bridge_has_lost_is_opened_again() {
         json!({"protocolVersion": "2025-11-25"}),
     ))
     .await;
-    served.server.end_sessions();
+    served.server.sessions().end_all();
     let echo = request(
         "tools/call",
         json!({"name": "echo", "arguments": {"msg": "still here"}}),

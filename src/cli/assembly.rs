@@ -1,12 +1,12 @@
 //! Configuration → a bridge that can be served.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 use futures::future::BoxFuture;
 
 use crate::clock::SystemClock;
+use crate::config::policy::{Policy, SharedPolicy};
 use crate::config::{Config, StationConfig};
 use crate::knowledge::{KnowledgeState, KnowledgeStore};
 use crate::mcp::auth::Authenticator;
@@ -23,7 +23,7 @@ use crate::station::facade::{ServiceState, StationFacade};
 use crate::station::http::CallScope;
 use crate::station::web::{WebOptions, WebSession};
 use crate::tools::station_access::{ServiceStation, SharedStations, StationDirectory};
-use crate::tools::{Principal, Registry, ToolError, reading_tools};
+use crate::tools::{Offer, Principal, Registry, ToolError, reading_tools};
 
 /// A bridge with everything that its fronts need.
 pub struct Assembly {
@@ -32,6 +32,8 @@ pub struct Assembly {
     pub health: Health,
     pub http: HttpOptions,
     pub station: StationEnd,
+    /// What tools may do; they hold a copy of this handle.
+    pub policy: SharedPolicy,
 }
 
 /// The station's side, to be closed at the end.
@@ -70,18 +72,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         PromptRegistry::default(),
     );
     bridge.fixed_revision = config.fixed_revision;
-    bridge
-        .switches
-        .enabled
-        .store(config.enabled, Ordering::Relaxed);
-    bridge
-        .switches
-        .sse
-        .store(config.sse_enabled, Ordering::Relaxed);
-    bridge
-        .switches
-        .streamable
-        .store(config.streamable_enabled, Ordering::Relaxed);
+    bridge.switches.set(config);
     Ok(Assembly {
         bridge: Arc::new(bridge),
         authenticator: Authenticator::new(config.api_token.clone(), None),
@@ -100,6 +91,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
             limits: config.inbound,
         },
         station: StationEnd(facade),
+        policy: SharedPolicy::new(Policy::of(config)),
     })
 }
 
@@ -142,10 +134,14 @@ fn tools(
             knowledge,
             config.max_history_records,
         ))
-        .disable(&config.disabled_tools)
-        .offer(config.toolsets.clone())
+        .offer(offer(config))
         .build()?;
     Ok(registry)
+}
+
+/// The tools that a configuration offers.
+pub fn offer(config: &Config) -> Offer {
+    Offer::new(&config.disabled_tools, config.toolsets.clone())
 }
 
 fn resources(knowledge: Arc<KnowledgeStore>) -> ResourceRegistry {

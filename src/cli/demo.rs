@@ -29,7 +29,7 @@ const TOKEN_VARIABLE: &str = "NIAGARA_BRIDGE_TOKEN";
 /// # Errors
 /// The station or the bridge cannot start.
 pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Ending> {
-    logging::start(log, LogFormat::Text, "warn");
+    let _level = logging::start(log, LogFormat::Text, "warn");
     let token = match options.api_token {
         Some(token) => Zeroizing::new(token),
         None => mint_token()?,

@@ -3,6 +3,7 @@
 //! - [`arguments`]: what can be typed.
 //! - [`assembly`]: configuration → a bridge that can be served.
 //! - [`demo`], [`serve`], [`relay`], [`init`], [`probe`], [`docs`]: one file per command.
+//! - [`reload`]: a changed configuration file, applied to the bridge that runs.
 //! - [`logging`], [`shutdown`], [`data_folder`]: log lines, signals, the lock of the data folder.
 //!
 //! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
@@ -17,6 +18,7 @@ pub mod init;
 pub mod logging;
 pub mod probe;
 pub mod relay;
+pub mod reload;
 pub mod serve;
 pub mod shutdown;
 

@@ -85,7 +85,7 @@ pub struct Findings {
 /// # Errors
 /// The station cannot be reached.
 pub async fn run(options: &ProbeOptions, log: &LogOptions) -> anyhow::Result<Ending> {
-    logging::start(log, LogFormat::Text, "error");
+    let _level = logging::start(log, LogFormat::Text, "error");
     if !["http", "https"].contains(&options.url.scheme()) {
         bail!("'{}' is no http or https address", options.url);
     }

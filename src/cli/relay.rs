@@ -14,7 +14,7 @@ use crate::station::http::Trust;
 /// # Errors
 /// The token is missing or the address cannot be used.
 pub async fn run(options: StdioOptions, log: &LogOptions) -> anyhow::Result<Ending> {
-    logging::start(log, LogFormat::Text, "warn");
+    let _level = logging::start(log, LogFormat::Text, "warn");
     let token = std::env::var(&options.token_env)
         .ok()
         .filter(|token| !token.trim().is_empty())

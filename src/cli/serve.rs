@@ -1,6 +1,7 @@
 //! `serve`: the bridge of a configuration, over HTTP or over standard input and output.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -9,11 +10,14 @@ use tokio_util::sync::CancellationToken;
 use super::arguments::{LogOptions, ServeOptions};
 use super::assembly::{Assembly, StationEnd, assemble};
 use super::data_folder::DataFolder;
-use super::logging;
+use super::logging::{self, LogSwitch};
+use super::reload::{Reload, log_level};
 use super::shutdown::{self, Ending};
 use crate::config::Config;
-use crate::config::load::{ENVIRONMENT_PREFIX, load};
-use crate::mcp::http::HttpServer;
+use crate::config::load::{ENVIRONMENT_PREFIX, Settings, read};
+use crate::config::policy::SharedPolicy;
+use crate::mcp::bridge::Bridge;
+use crate::mcp::http::{HttpServer, OpenSessions};
 use crate::mcp::stdio;
 use crate::tools::{Principal, ToolSets};
 
@@ -23,30 +27,21 @@ use crate::tools::{Principal, ToolSets};
 /// The configuration is wrong, the data folder is in use, or the address cannot be listened on.
 pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Ending> {
     let file = options.config.or_else(usual_place);
-    let environment = std::env::vars_os().filter_map(|(name, value)| {
-        let name = name
-            .into_string()
-            .ok()
-            .filter(|name| name.starts_with(ENVIRONMENT_PREFIX))?;
-        Some((name, value.to_string_lossy().into_owned()))
-    });
-    let config = load(file.as_deref(), environment)?;
-    logging::start(
-        log,
-        config.log_format,
-        if config.show_log {
-            "debug"
-        } else {
-            &config.log_level
-        },
-    );
+    let settings = read(file.as_deref(), environment())?;
+    let config = Config::from_settings(&settings)?;
+    let log = logging::start(log, config.log_format, log_level(&config));
     let assembly = assemble(&config)?;
     let _folder = DataFolder::take(&config.data_dir)?;
     let (stop, watcher) = shutdown::watch();
+    let source = file.map(|file| Source {
+        file,
+        settings,
+        log,
+    });
     if options.stdio {
-        serve_stdio(assembly, stop.clone()).await?;
+        serve_stdio(assembly, source, stop.clone()).await?;
     } else {
-        serve_http(assembly, &config, stop.clone()).await?;
+        serve_http(assembly, &config, source, stop.clone()).await?;
     }
     if stop.is_cancelled() {
         return Ok(watcher.await.unwrap_or(Ending::Finished));
@@ -55,7 +50,59 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     Ok(Ending::Finished)
 }
 
-async fn serve_stdio(assembly: Assembly, stop: CancellationToken) -> anyhow::Result<()> {
+/// The variables of this process that override the file.
+fn environment() -> Vec<(String, String)> {
+    let own = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name
+            .into_string()
+            .ok()
+            .filter(|name| name.starts_with(ENVIRONMENT_PREFIX))?;
+        Some((name, value.to_string_lossy().into_owned()))
+    });
+    own.collect()
+}
+
+/// Where the configuration came from.
+struct Source {
+    file: PathBuf,
+    settings: Settings,
+    log: LogSwitch,
+}
+
+impl Source {
+    /// Applies later changes of the file. A bridge whose file cannot be watched serves nevertheless.
+    fn watch(
+        self,
+        bridge: Arc<Bridge>,
+        policy: SharedPolicy,
+        sessions: Option<OpenSessions>,
+        stop: CancellationToken,
+    ) {
+        let path = self.file.clone();
+        let reload = Reload {
+            file: self.file,
+            environment,
+            settings: self.settings,
+            bridge,
+            policy,
+            sessions,
+            log: self.log,
+        };
+        if let Err(error) = reload.start(stop) {
+            tracing::warn!(file = %path.display(), %error, "the configuration file cannot be watched; changes need a restart");
+        }
+    }
+}
+
+async fn serve_stdio(
+    assembly: Assembly,
+    source: Option<Source>,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    if let Some(source) = source {
+        let (bridge, policy) = (assembly.bridge.clone(), assembly.policy.clone());
+        source.watch(bridge, policy, None, stop.clone());
+    }
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     let bridge = assembly.bridge.clone();
     let toolsets = ToolSets::all();
@@ -67,6 +114,7 @@ async fn serve_stdio(assembly: Assembly, stop: CancellationToken) -> anyhow::Res
 async fn serve_http(
     assembly: Assembly,
     config: &Config,
+    source: Option<Source>,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     if config.api_token.is_none() {
@@ -74,7 +122,11 @@ async fn serve_http(
             "apiToken is not set and there are no user tokens: every request will be refused"
         );
     }
-    let (server, station) = start_http(assembly, config, stop).await?;
+    let (bridge, policy) = (assembly.bridge.clone(), assembly.policy.clone());
+    let (server, station) = start_http(assembly, config, stop.clone()).await?;
+    if let Some(source) = source {
+        source.watch(bridge, policy, Some(server.sessions()), stop);
+    }
     tracing::info!(endpoint = %server.endpoint(), "serving");
     server.wait().await;
     station.close().await;
@@ -99,6 +151,7 @@ pub async fn start_http(
         health,
         http,
         station,
+        policy: _,
     } = assembly;
     let server = HttpServer::start(bridge, authenticator, health, http, listener, stop).await?;
     Ok((server, station))

@@ -67,6 +67,17 @@ pub fn load(
     file: Option<&Path>,
     environment: impl IntoIterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
+    Config::from_settings(&read(file, environment)?)
+}
+
+/// Reads the settings alone: file if given, then environment.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read(
+    file: Option<&Path>,
+    environment: impl IntoIterator<Item = (String, String)>,
+) -> Result<Settings, ConfigError> {
     let mut settings = Settings::empty(file.map_or("the environment".to_owned(), |path| {
         path.display().to_string()
     }));
@@ -87,7 +98,7 @@ pub fn load(
         settings.read_text(&path.display().to_string(), &text)?;
     }
     settings.read_environment(environment)?;
-    Config::from_settings(&settings)
+    Ok(settings)
 }
 
 impl Settings {
@@ -226,6 +237,18 @@ impl Settings {
         Ok(())
     }
 
+    /// Paths of the settings that have another value in `other`.
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let differs = |key: &&Key| match key.kind {
+            Kind::Secret => !same_secret(
+                self.secrets.get(key.path).map(|(source, _)| source),
+                other.secrets.get(key.path).map(|(source, _)| source),
+            ),
+            _ => self.value(key.path) != other.value(key.path),
+        };
+        KEYS.iter().filter(differs).map(|key| key.path).collect()
+    }
+
     fn value(&self, path: &str) -> Value {
         if let Some((value, _)) = self.values.get(path) {
             return value.clone();
@@ -320,6 +343,17 @@ impl Settings {
             key: path.to_owned(),
             problem,
         }
+    }
+}
+
+fn same_secret(one: Option<&SecretSource>, other: Option<&SecretSource>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(SecretSource::Text(one)), Some(SecretSource::Text(other))) => {
+            one.expose() == other.expose()
+        }
+        (Some(SecretSource::File(one)), Some(SecretSource::File(other))) => one == other,
+        _ => false,
     }
 }
 

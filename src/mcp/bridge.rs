@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use super::protocol::Revision;
+use crate::config::Config;
 use crate::prompts::PromptRegistry;
 use crate::resources::{Address, ResourceRegistry};
 use crate::tools::{Category, Registry, ServerFacts, SessionCounts};
@@ -15,6 +18,16 @@ pub struct Switches {
     pub enabled: AtomicBool,
     pub sse: AtomicBool,
     pub streamable: AtomicBool,
+}
+
+impl Switches {
+    /// Takes the switches of a configuration.
+    pub fn set(&self, config: &Config) {
+        self.enabled.store(config.enabled, Ordering::Relaxed);
+        self.sse.store(config.sse_enabled, Ordering::Relaxed);
+        self.streamable
+            .store(config.streamable_enabled, Ordering::Relaxed);
+    }
 }
 
 impl Default for Switches {
@@ -39,6 +52,7 @@ pub struct Bridge {
     pub fixed_revision: Option<Revision>,
     started: Instant,
     sessions: OnceLock<SessionCounter>,
+    tool_lists: watch::Sender<u64>,
 }
 
 impl Bridge {
@@ -52,6 +66,7 @@ impl Bridge {
             fixed_revision: None,
             started: Instant::now(),
             sessions: OnceLock::new(),
+            tool_lists: watch::Sender::new(0),
         }
     }
 
@@ -60,6 +75,16 @@ impl Bridge {
         if self.sessions.set(Box::new(counter)).is_err() {
             tracing::debug!("sessions are counted already by another front");
         }
+    }
+
+    /// Tells those who listen that the list of tools changed.
+    pub fn tools_changed(&self) {
+        self.tool_lists.send_modify(|count| *count += 1);
+    }
+
+    /// Counts the changes of the list of tools.
+    pub fn tool_lists(&self) -> watch::Receiver<u64> {
+        self.tool_lists.subscribe()
     }
 
     /// This bridge as facts for tools.

@@ -1,6 +1,7 @@
 //! One request in, one result out: the methods of the surface inside rmcp's session loop (Tool surface §2).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rmcp::model::{
     ClientNotification, ClientRequest, CustomResult, ErrorCode as WireCode, ErrorData,
@@ -50,6 +51,12 @@ impl BridgeService {
         context: RequestContext<RoleServer>,
     ) -> Result<Value, RpcError> {
         let bridge = &self.bridge;
+        if !bridge.switches.enabled.load(Ordering::Relaxed) {
+            return Err(RpcError::new(
+                ErrorCode::Internal,
+                "The service is disabled: 'enabled' is false in its configuration.",
+            ));
+        }
         match method {
             "initialize" => {
                 remember_client(&context.peer, &params);

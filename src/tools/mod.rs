@@ -2,6 +2,7 @@
 //!
 //! - [`definition`]: [`Tool`], its [`ToolDefinition`], and what it answers.
 //! - [`registry`]: the ordered, filtered [`Registry`] that runs calls.
+//! - [`offer`]: which tools of the registry clients see at present.
 //! - [`context`]: [`CallContext`], what a call knows of its caller, its time and its server.
 //! - [`schema`]: the one JSON Schema validator and short builders for input and output schemas.
 //! - [`arguments`]: validated arguments and the argument conventions shared by all tools.
@@ -19,6 +20,7 @@ pub mod diagnostic;
 pub mod echo;
 pub mod error;
 pub mod history;
+pub mod offer;
 pub mod point;
 pub mod redaction;
 pub mod registry;
@@ -30,7 +32,9 @@ pub mod time_argument;
 pub use arguments::Arguments;
 pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};
 pub use error::{ErrorCode, RpcError, ToolError};
-pub use registry::{Annotations, Category, Registry, Tool, ToolDefinition, ToolOutput, ToolResult};
+pub use registry::{
+    Annotations, Category, Offer, Registry, Tool, ToolDefinition, ToolOutput, ToolResult,
+};
 
 use std::sync::Arc;
 

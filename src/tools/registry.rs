@@ -1,8 +1,7 @@
 //! The ordered, filtered list of tools, and how a call runs: rights, conventions, validation, time, result shape.
 
-use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
@@ -15,6 +14,7 @@ pub use super::definition::{
     Annotations, Category, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput, ToolResult,
 };
 use super::error::{ErrorCode, RpcError, ToolError};
+pub use super::offer::Offer;
 use super::schema::{SchemaError, Validator, Violation};
 
 /// A tool that respects its deadline still needs a moment to shape a partial answer.
@@ -93,8 +93,7 @@ struct Entry {
 #[derive(Default)]
 pub struct RegistryBuilder {
     tools: Vec<Arc<dyn Tool>>,
-    disabled: HashSet<String>,
-    offered: ToolSets,
+    offer: Offer,
 }
 
 impl RegistryBuilder {
@@ -115,19 +114,9 @@ impl RegistryBuilder {
         self
     }
 
-    /// Leaves out the tools of a comma list, ignoring case (`disabledTools`, Tool surface §6).
-    pub fn disable(mut self, names: &str) -> Self {
-        let names = names
-            .split(',')
-            .map(|name| name.trim().to_lowercase())
-            .filter(|name| !name.is_empty());
-        self.disabled.extend(names);
-        self
-    }
-
-    /// Leaves out the tools of all other sets.
-    pub fn offer(mut self, toolsets: ToolSets) -> Self {
-        self.offered = toolsets;
+    /// Leaves out what this offer leaves out.
+    pub fn offer(mut self, offer: Offer) -> Self {
+        self.offer = offer;
         self
     }
 
@@ -137,16 +126,9 @@ impl RegistryBuilder {
     /// Two tools of one name, or a schema outside the supported subset.
     pub fn build(self) -> Result<Registry, RegistryError> {
         let mut entries: Vec<Entry> = Vec::with_capacity(self.tools.len());
-        let mut unknown = self.disabled.clone();
         for tool in self.tools {
             let definition = tool.definition();
             let name = definition.name.clone();
-            unknown.remove(&name.to_lowercase());
-            if self.disabled.contains(&name.to_lowercase())
-                || !self.offered.contains(definition.category)
-            {
-                continue;
-            }
             if entries.iter().any(|entry| entry.definition.name == name) {
                 return Err(RegistryError::Duplicate(name));
             }
@@ -167,16 +149,16 @@ impl RegistryBuilder {
                 tool,
             });
         }
-        for name in unknown {
-            tracing::warn!(tool = %name, "disabledTools names a tool that does not exist");
-        }
         entries.sort_by_cached_key(|entry| place(&entry.definition));
-        Ok(Registry {
+        let registry = Registry {
             entries: entries
                 .into_iter()
                 .map(|entry| (entry.definition.name.clone(), entry))
                 .collect(),
-        })
+            offer: RwLock::default(),
+        };
+        registry.set_offer(self.offer);
+        Ok(registry)
     }
 }
 
@@ -195,6 +177,7 @@ fn place(definition: &ToolDefinition) -> (usize, String) {
 /// The tools of a running bridge.
 pub struct Registry {
     entries: IndexMap<String, Entry>,
+    offer: RwLock<Arc<Offer>>,
 }
 
 impl Registry {
@@ -203,14 +186,38 @@ impl Registry {
         RegistryBuilder::default()
     }
 
-    /// Definitions of all tools in registration order.
-    pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
-        self.entries.values().map(|entry| &entry.definition)
+    /// Offers other tools from now on; true when the list of tools changed.
+    pub fn set_offer(&self, offer: Offer) -> bool {
+        let known = |name: &&str| {
+            let mut names = self.entries.keys();
+            names.any(|tool| tool.eq_ignore_ascii_case(name))
+        };
+        for name in offer.disabled().filter(|name| !known(name)) {
+            tracing::warn!(tool = %name, "disabledTools names a tool that does not exist");
+        }
+        let before: Vec<String> = self.definitions().map(|tool| tool.name.clone()).collect();
+        *self.offer.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(offer);
+        !self.definitions().map(|tool| &tool.name).eq(before.iter())
     }
 
-    /// One definition.
+    fn offer(&self) -> Arc<Offer> {
+        self.offer
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Definitions of all offered tools in registration order.
+    pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
+        let offer = self.offer();
+        let entries = self.entries.values().map(|entry| &entry.definition);
+        entries.filter(move |definition| offer.contains(definition))
+    }
+
+    /// One definition, none when the tool is not offered.
     pub fn definition(&self, name: &str) -> Option<&ToolDefinition> {
-        self.entries.get(name).map(|entry| &entry.definition)
+        let definition = &self.entries.get(name)?.definition;
+        self.offer().contains(definition).then_some(definition)
     }
 
     /// The result of `tools/list` for these tool sets.
@@ -238,6 +245,7 @@ impl Registry {
             .entries
             .get(name)
             .filter(|entry| context.toolsets.contains(entry.definition.category))
+            .filter(|entry| self.offer().contains(&entry.definition))
             .ok_or_else(|| unknown_tool(name))?;
         let definition = &entry.definition;
         if definition.requires_user_context && context.principal.user().is_none() {

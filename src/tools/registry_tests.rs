@@ -70,7 +70,7 @@ fn tools_list_keeps_the_published_order_then_ours_then_capabilities_by_name() {
 async fn a_disabled_tool_is_neither_listed_nor_called() {
     let registry = Registry::builder()
         .tool(Echo)
-        .disable("nothing, ECHO ")
+        .offer(Offer::new("nothing, ECHO ", ToolSets::all()))
         .build()
         .expect("registry");
     assert_eq!(registry.list(&ToolSets::all()), json!({"tools": []}));

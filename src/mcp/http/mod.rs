@@ -92,6 +92,21 @@ pub struct HttpServer {
     stop: CancellationToken,
 }
 
+/// All sessions of a server, of both transports.
+#[derive(Clone)]
+pub struct OpenSessions {
+    sessions: Arc<SessionTable>,
+    streams: Arc<SseTable>,
+}
+
+impl OpenSessions {
+    /// Ends all sessions; their clients have to initialize again.
+    pub fn end_all(&self) {
+        self.sessions.close_all();
+        self.streams.close_all();
+    }
+}
+
 /// Time that open connections get to finish after a stop.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
@@ -174,10 +189,12 @@ impl HttpServer {
         format!("http://{}{}/mcp", self.address, prefix(&self.base_path))
     }
 
-    /// Ends all sessions; their clients have to initialize again.
-    pub fn end_sessions(&self) {
-        self.sessions.close_all();
-        self.streams.close_all();
+    /// A handle on the sessions that outlives this value.
+    pub fn sessions(&self) -> OpenSessions {
+        OpenSessions {
+            sessions: self.sessions.clone(),
+            streams: self.streams.clone(),
+        }
     }
 
     /// Stops and waits until connections and sessions are closed.

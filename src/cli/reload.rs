@@ -1,0 +1,113 @@
+//! Applies a changed configuration file to the bridge that runs (Tool surface §6).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::assembly::offer;
+use super::logging::LogSwitch;
+use crate::config::Config;
+use crate::config::load::{ConfigError, Settings, read};
+use crate::config::policy::{Policy, SharedPolicy};
+use crate::config::watch::FileWatch;
+use crate::mcp::bridge::Bridge;
+use crate::mcp::http::OpenSessions;
+
+/// Settings that take effect at once; everything else needs a restart.
+const LIVE: [&str; 12] = [
+    "enabled",
+    "showLog",
+    "log.level",
+    "sseEnabled",
+    "streamableEnabled",
+    "disabledTools",
+    "toolsets",
+    "writes.enabled",
+    "writes.serviceAccountMayWrite",
+    "knowledge.readOnly",
+    "camber.allow",
+    "camber.principals",
+];
+
+/// The level that a configuration logs at.
+pub fn log_level(config: &Config) -> &str {
+    if config.show_log {
+        "debug"
+    } else {
+        &config.log_level
+    }
+}
+
+/// Variables that override the file.
+pub type Environment = fn() -> Vec<(String, String)>;
+
+/// A running bridge and the file that it was configured by.
+pub struct Reload {
+    pub file: PathBuf,
+    pub environment: Environment,
+    /// The settings in force.
+    pub settings: Settings,
+    pub bridge: Arc<Bridge>,
+    pub policy: SharedPolicy,
+    /// None when the bridge speaks on standard input and output.
+    pub sessions: Option<OpenSessions>,
+    pub log: LogSwitch,
+}
+
+impl Reload {
+    /// Watches the file until `stop` fires; the receiver counts the changes that were handled, good and bad ones.
+    ///
+    /// # Errors
+    /// The file cannot be watched.
+    pub fn start(mut self, stop: CancellationToken) -> notify::Result<watch::Receiver<u64>> {
+        let mut file = FileWatch::start(&self.file)?;
+        let (handled, seen) = watch::channel(0);
+        tokio::spawn(async move {
+            loop {
+                let goes_on = tokio::select! {
+                    () = stop.cancelled() => false,
+                    goes_on = file.changed() => goes_on,
+                };
+                if !goes_on {
+                    return;
+                }
+                if let Err(error) = self.apply() {
+                    tracing::error!(file = %self.file.display(), "the changed configuration is not used, the old one stays in force: {error}");
+                }
+                handled.send_modify(|count| *count += 1);
+            }
+        });
+        Ok(seen)
+    }
+
+    /// Reads the file and applies what may change while the bridge runs.
+    ///
+    /// # Errors
+    /// What is wrong with the file; then nothing was changed.
+    pub fn apply(&mut self) -> Result<(), ConfigError> {
+        let settings = read(Some(&self.file), (self.environment)())?;
+        let config = Config::from_settings(&settings)?;
+        let changed = self.settings.differences(&settings);
+        self.log.set(log_level(&config));
+        self.bridge.switches.set(&config);
+        self.policy.replace(Policy::of(&config));
+        if self.bridge.tools.set_offer(offer(&config)) {
+            self.bridge.tools_changed();
+        }
+        if !config.enabled
+            && let Some(sessions) = &self.sessions
+        {
+            sessions.end_all();
+        }
+        self.settings = settings;
+        let (live, later): (Vec<&str>, Vec<&str>) =
+            changed.into_iter().partition(|path| LIVE.contains(path));
+        tracing::info!(file = %self.file.display(), changed = %live.join(", "), "the configuration was read again");
+        if !later.is_empty() {
+            tracing::warn!(settings = %later.join(", "), "these settings take effect at the next start");
+        }
+        Ok(())
+    }
+}

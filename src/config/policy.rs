@@ -1,0 +1,60 @@
+//! Switches that tools ask at every call, because they change while the bridge runs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use super::Config;
+
+/// What is allowed at present.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// `writes.enabled`: tools may change the station.
+    pub writes_enabled: bool,
+    /// `writes.serviceAccountMayWrite`: writePoint works with `apiToken`.
+    pub service_account_may_write: bool,
+    /// `knowledge.readOnly`: the knowledge file is not changed.
+    pub knowledge_read_only: bool,
+    /// `camber.allow`: capabilities offered, `all-active` or names.
+    pub camber_allow: Vec<String>,
+    /// `camber.principals`: the same per identity.
+    pub camber_principals: BTreeMap<String, Value>,
+}
+
+impl Policy {
+    /// The policy of a configuration.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            writes_enabled: config.writes_enabled,
+            service_account_may_write: config.service_account_may_write,
+            knowledge_read_only: config.knowledge_read_only,
+            camber_allow: config.camber_allow.clone(),
+            camber_principals: config.camber_principals.clone(),
+        }
+    }
+}
+
+/// The policy of a running bridge, shared by all its tools.
+#[derive(Debug, Clone, Default)]
+pub struct SharedPolicy(Arc<RwLock<Arc<Policy>>>);
+
+impl SharedPolicy {
+    /// Begins with `policy`.
+    pub fn new(policy: Policy) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(policy))))
+    }
+
+    /// What is allowed now; ask again for the next call.
+    pub fn current(&self) -> Arc<Policy> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Allows this from now on.
+    pub fn replace(&self, policy: Policy) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+}

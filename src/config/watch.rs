@@ -1,0 +1,75 @@
+//! Notices that the configuration file changed.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use ring::digest::{SHA256, digest};
+use tokio::sync::mpsc;
+
+/// Editors write in several steps; the file is read when it has been quiet for this long.
+const QUIET: Duration = Duration::from_millis(150);
+
+/// Watches one file. Its folder is watched, because editors and orchestrators put a new file in place of the old one.
+pub struct FileWatch {
+    path: PathBuf,
+    last: Option<Vec<u8>>,
+    events: mpsc::Receiver<()>,
+    _watcher: RecommendedWatcher,
+}
+
+impl FileWatch {
+    /// Starts to watch.
+    ///
+    /// # Errors
+    /// The folder cannot be watched.
+    pub fn start(path: &Path) -> notify::Result<Self> {
+        let (sender, events) = mpsc::channel(1);
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            // A full queue means that a look at the file is due already.
+            match event {
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
+                Ok(_) => drop(sender.try_send(())),
+                Err(error) => {
+                    tracing::warn!(%error, "changes of the configuration file may go unnoticed");
+                }
+            }
+        })?;
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        Ok(Self {
+            path: path.to_owned(),
+            last: fingerprint(path),
+            events,
+            _watcher: watcher,
+        })
+    }
+
+    /// Waits until the file has another content; false when it cannot be watched any longer.
+    pub async fn changed(&mut self) -> bool {
+        loop {
+            if self.events.recv().await.is_none() {
+                return false;
+            }
+            while let Ok(event) = tokio::time::timeout(QUIET, self.events.recv()).await {
+                if event.is_none() {
+                    return false;
+                }
+            }
+            let now = fingerprint(&self.path);
+            // A file that is away for the moment of its replacement is no change.
+            if now.is_some() && now != self.last {
+                self.last = now;
+                return true;
+            }
+        }
+    }
+}
+
+fn fingerprint(path: &Path) -> Option<Vec<u8>> {
+    let text = zeroize::Zeroizing::new(std::fs::read(path).ok()?);
+    Some(digest(&SHA256, &text).as_ref().to_vec())
+}
