@@ -3,6 +3,7 @@
 //! They run when `NIAGARA_BRIDGE_PEERS` names the folder in which `.ci/run` has installed the programs; without it each
 //! test prints why it is skipped. With it, a missing program is a failure.
 
+mod browser;
 mod mcp_clients;
 mod nmap;
 mod programs;
