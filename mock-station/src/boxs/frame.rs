@@ -97,7 +97,11 @@ impl Message {
     }
 
     fn envelope(&self, kind: &str, body: Value) -> Value {
-        json!({"r": self.number, "t": kind, "c": self.channel, "k": self.key, "b": body})
+        let mut envelope =
+            json!({"r": self.number, "t": kind, "c": self.channel, "k": self.key, "b": null});
+        // Moved in, as the macro would copy a body that can be megabytes.
+        envelope["b"] = body;
+        envelope
     }
 }
 

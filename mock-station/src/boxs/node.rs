@@ -1,5 +1,7 @@
 //! Components and values as nodes of the station's JSON form, which it calls BSON (Station web specification §4.7).
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::contract;
@@ -9,7 +11,9 @@ use crate::model::link::LinkView;
 use crate::model::registry::SlotDef;
 use crate::model::slot_name;
 use crate::model::station::Operation;
-use crate::model::{Facets, Flags, Handle, SlotContent, SlotView, Station, User, Value};
+use crate::model::{
+    Facets, Flags, Handle, Permissions, SlotContent, SlotView, Station, User, Value,
+};
 use crate::switches::BoxSwitches;
 
 /// Writes nodes as one user sees them: in that user's language and without what that user may not read.
@@ -50,24 +54,25 @@ impl<'a> NodeWriter<'a> {
     /// One slot, also where a load would leave it out as a default; a child component as a stub. None if there is no
     /// such slot or the user may not read it.
     pub fn slot(&self, owner: Handle, name: &str) -> Option<Json> {
-        let slot = self.station.slot(owner, name)?;
-        match &slot.content {
-            SlotContent::Property(value) => self
-                .may_read(owner, &slot)
-                .then(|| self.property_node(owner, &slot, value)),
-            SlotContent::Child(child) => {
-                let component = self.station.component(*child)?;
-                let readable = self.station.can_read(self.user, *child);
-                readable.then(|| self.stub_of(component, Some(&slot)))
-            }
-            SlotContent::Action(_) | SlotContent::Topic(_) => Some(self.behaviour_node(&slot)),
-        }
+        self.slot_of(owner, &self.station.slot(owner, name)?)
     }
 
-    /// Whether [`NodeWriter::slot`] gives this slot.
+    /// Like [`NodeWriter::slot`], for a slot at hand.
+    pub fn slot_of(&self, owner: Handle, slot: &SlotView<'_>) -> Option<Json> {
+        if !self.shows(owner, slot) {
+            return None;
+        }
+        Some(match &slot.content {
+            SlotContent::Property(value) => self.property_node(owner, slot, value),
+            SlotContent::Child(child) => self.stub_of(self.station.component(*child)?, Some(slot)),
+            SlotContent::Action(_) | SlotContent::Topic(_) => self.behaviour_node(slot),
+        })
+    }
+
+    /// Whether the user is shown this slot.
     pub fn shows(&self, owner: Handle, slot: &SlotView<'_>) -> bool {
         match &slot.content {
-            SlotContent::Property(_) => self.may_read(owner, slot),
+            SlotContent::Property(_) => may_read(self.granted(owner), slot),
             SlotContent::Child(child) => self.station.can_read(self.user, *child),
             SlotContent::Action(_) | SlotContent::Topic(_) => true,
         }
@@ -95,10 +100,10 @@ impl<'a> NodeWriter<'a> {
         let (first, members) = path.split_once('/').unwrap_or((path, ""));
         let slot = self.station.slot(handle, first)?;
         if members.is_empty() {
-            return self.slot(handle, first);
+            return self.slot_of(handle, &slot);
         }
         let value = slot.value()?.member(members)?;
-        if !self.may_read(handle, &slot) {
+        if !self.shows(handle, &slot) {
             return None;
         }
         let facets = self.value_facets(handle, &slot, value);
@@ -121,10 +126,14 @@ impl<'a> NodeWriter<'a> {
         if !knobs.is_empty() {
             node.insert("nk".to_owned(), Json::Array(knobs));
         }
-        let slots = self.station.slots(component.handle());
+        let owner = Owner {
+            handle: component.handle(),
+            granted: self.granted(component.handle()),
+        };
+        let slots = self.station.slots(owner.handle);
         let children: Vec<Json> = slots
             .iter()
-            .filter_map(|slot| self.slot_node(component.handle(), slot, depth))
+            .filter_map(|slot| self.slot_node(owner, slot, depth))
             .collect();
         node.insert("s".to_owned(), Json::Array(children));
         Json::Object(node)
@@ -152,19 +161,18 @@ impl<'a> NodeWriter<'a> {
             put_facets(&mut node, slot.facets);
         }
         node.insert("d".to_owned(), json!(self.component_text(component)));
-        let permissions = self.station.permissions(self.user, handle);
-        node.insert("l".to_owned(), json!({"p": permissions.encode()}));
+        node.insert("l".to_owned(), json!({"p": self.granted(handle).encode()}));
         node
     }
 
     /// A component as text: the output of a point, else the display name.
     fn component_text(&self, component: &Component) -> String {
         let handle = component.handle();
-        match self.station.value(handle, "out") {
-            Some(out) if component.ty().is("control:ControlPoint") => {
-                display::display(&out, &self.station.facets(handle), &self.display)
-            }
-            _ => self.station.display_name(handle),
+        let is_point = component.ty().is("control:ControlPoint");
+        let out = is_point.then(|| self.station.slot(handle, "out")).flatten();
+        match out.as_ref().and_then(SlotView::value) {
+            Some(out) => display::display(out, &self.station.facets(handle), &self.display),
+            None => self.station.display_name(handle),
         }
     }
 
@@ -178,13 +186,13 @@ impl<'a> NodeWriter<'a> {
     }
 
     /// The node of one slot; none for what a load leaves out: defaults, and what the user may not read.
-    fn slot_node(&self, owner: Handle, slot: &SlotView<'_>, depth: usize) -> Option<Json> {
+    fn slot_node(&self, owner: Owner, slot: &SlotView<'_>, depth: usize) -> Option<Json> {
         match &slot.content {
             SlotContent::Property(value) => {
-                if as_declared(slot) || !self.may_read(owner, slot) {
+                if as_declared(slot) || !may_read(owner.granted, slot) {
                     return None;
                 }
-                Some(self.property_node(owner, slot, value))
+                Some(self.property_node(owner.handle, slot, value))
             }
             SlotContent::Child(child) => {
                 let component = self.station.component(*child)?;
@@ -256,18 +264,28 @@ impl<'a> NodeWriter<'a> {
     }
 
     /// The facets a value is shown with: the slot's own, else for status values and numbers of a point the point's.
-    fn value_facets(&self, owner: Handle, slot: &SlotView<'_>, value: &Value) -> Facets {
+    fn value_facets(&self, owner: Handle, slot: &SlotView<'_>, value: &Value) -> Arc<Facets> {
         match slot.facets {
-            Some(own) if !own.is_empty() => own.clone(),
-            _ if value.as_status_value().is_some() => (*self.station.facets(owner)).clone(),
-            _ => Facets::new(),
+            Some(own) if !own.is_empty() => Arc::new(own.clone()),
+            _ if value.as_status_value().is_some() => self.station.facets(owner),
+            _ => Arc::default(),
         }
     }
 
-    fn may_read(&self, owner: Handle, slot: &SlotView<'_>) -> bool {
-        let needed = Station::needed(slot.flags, Operation::Read);
-        self.station.permissions(self.user, owner).contains(needed)
+    fn granted(&self, handle: Handle) -> Permissions {
+        self.station.permissions(self.user, handle)
     }
+}
+
+/// The component whose slots are written, with what the user may do with it.
+#[derive(Clone, Copy)]
+struct Owner {
+    handle: Handle,
+    granted: Permissions,
+}
+
+fn may_read(granted: Permissions, slot: &SlotView<'_>) -> bool {
+    granted.contains(Station::needed(slot.flags, Operation::Read))
 }
 
 /// A value without display texts, as type contracts hold it.

@@ -46,8 +46,9 @@ fn resolve(call: &Call<'_>) -> Result<Value, BoxError> {
             }
         },
     };
-    let node = node.ok_or_else(|| unresolved("the component was removed"))?;
-    Ok(json!({"o": node}))
+    let mut reply = json!({"o": null});
+    reply["o"] = node.ok_or_else(|| unresolved("the component was removed"))?;
+    Ok(reply)
 }
 
 fn cursor(call: &Call<'_>) -> Result<Value, BoxError> {

@@ -68,10 +68,9 @@ pub fn run(
 pub fn first_page(writer: &NodeWriter<'_>, ord: &str, table: &Table, page: Page) -> Value {
     let columns: Vec<Value> = table.columns.iter().map(column).collect();
     let head = json!({"cols": columns, "req": {"o": ord}});
-    json!({
-        "o": {"nm": "p", "t": "box:BoxTable", "v": head.to_string()},
-        "c": rows(writer, table, page),
-    })
+    let mut reply = json!({"o": {"nm": "p", "t": "box:BoxTable", "v": head.to_string()}});
+    reply["c"] = rows(writer, table, page);
+    reply
 }
 
 /// The rows of one page; past the end there are none.

@@ -22,8 +22,9 @@ pub fn operations(view: View<'_>, component: &ComponentNews) -> Vec<Json> {
 
 /// The whole state of a component, its children as stubs below `depth` levels. None if it is gone.
 pub fn load(writer: &NodeWriter<'_>, handle: Handle, depth: usize) -> Option<Json> {
-    let body = writer.component(handle, depth)?;
-    Some(json!({"nm": "l", "h": handle.to_string(), "b": body}))
+    let mut operation = json!({"nm": "l", "h": handle.to_string(), "b": null});
+    operation["b"] = writer.component(handle, depth)?;
+    Some(operation)
 }
 
 struct SlotOperation<'a> {
@@ -160,7 +161,7 @@ impl Teller<'_> {
     /// from the user.
     fn about(&self, kind: &str, name: &str) -> Option<SlotOperation<'_>> {
         let slot = self.view.station.slot(self.handle, name)?;
-        let node = self.view.writer.slot(self.handle, name)?;
+        let node = self.view.writer.slot_of(self.handle, &slot)?;
         let mut operation = self.named(kind, name);
         operation.insert("dn".to_owned(), json!(slot.display_name()));
         if let Some(text) = node.get("d") {

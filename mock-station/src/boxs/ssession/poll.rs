@@ -52,9 +52,11 @@ pub fn answer(call: &Call<'_>) -> Result<Value, BoxError> {
             .filter(|load| station.can_read(user, load.handle))
             .filter_map(|load| operation::load(&writer, load.handle, load.depth));
         let operations: Vec<Value> = changes.chain(loads).collect();
-        (!operations.is_empty()).then(
-            || json!({"scid": due.space, "evs": {"nm": "sync", "ver": "1.0", "ops": operations}}),
-        )
+        (!operations.is_empty()).then(|| {
+            let mut event = json!({"scid": due.space, "evs": {"nm": "sync", "ver": "1.0"}});
+            event["evs"]["ops"] = Value::Array(operations);
+            event
+        })
     });
     Ok(events.collect())
 }

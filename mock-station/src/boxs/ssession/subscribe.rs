@@ -42,7 +42,9 @@ pub fn subscribe(handler: &HandlerCall<'_>) -> Result<Value, BoxError> {
         .iter()
         .filter_map(|handle| operation::load(&writer, *handle, 0))
         .collect();
-    Ok(json!({"h": names, "e": {"ops": operations}}))
+    let mut reply = json!({"h": names, "e": {}});
+    reply["e"]["ops"] = Value::Array(operations);
+    Ok(reply)
 }
 
 /// Ends subscriptions. Components that are gone, no longer readable or were never subscribed change nothing, so that a
