@@ -9,6 +9,8 @@ mod oddities;
 mod rows;
 
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
 mod tests;
 
 use super::equipment::{Driver, Equipment};
