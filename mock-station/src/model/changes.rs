@@ -1,6 +1,7 @@
 //! The change log: what subscriptions and watches report.
 
 use super::component::Handle;
+use super::point::FED_INPUT;
 use super::station::Station;
 use super::value::Value;
 use std::collections::VecDeque;
@@ -85,23 +86,38 @@ impl ChangeLog {
     }
 }
 
+/// The slots of a fed component that are computed when they are read; a read-only one has no input.
+const COMPUTED: [&str; 2] = [FED_INPUT, "out"];
+
+/// A component with subscribers.
+#[derive(Debug)]
+pub(super) struct Watched {
+    subscribers: usize,
+    /// The value of each of [`COMPUTED`] that was last reported.
+    told: [Option<Value>; 2],
+}
+
 impl Station {
     /// The change log.
     pub fn changes(&self) -> &ChangeLog {
         &self.changes
     }
 
-    /// Starts reporting the computed `out` of a component in the change log on every tick.
+    /// Starts reporting the computed slots of a component in the change log on every tick.
     pub fn subscribe(&mut self, handle: Handle) {
-        let now = self.value(handle, "out");
-        self.watched.entry(handle).or_insert((0, now)).0 += 1;
+        let told = COMPUTED.map(|slot| self.value(handle, slot));
+        let watched = self.watched.entry(handle).or_insert(Watched {
+            subscribers: 0,
+            told,
+        });
+        watched.subscribers += 1;
     }
 
     /// Ends one subscription.
     pub fn unsubscribe(&mut self, handle: Handle) {
-        if let Some((count, _)) = self.watched.get_mut(&handle) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(watched) = self.watched.get_mut(&handle) {
+            watched.subscribers -= 1;
+            if watched.subscribers == 0 {
                 self.watched.remove(&handle);
             }
         }
@@ -115,18 +131,20 @@ impl Station {
         });
         fed.sort_unstable();
         for handle in fed {
-            let value = self.value(handle, "out");
-            let Some((_, last)) = self.watched.get_mut(&handle) else {
+            let present = COMPUTED.map(|slot| self.value(handle, slot));
+            let Some(watched) = self.watched.get_mut(&handle) else {
                 continue;
             };
-            let same = match (&*last, &value) {
-                (Some(before), Some(now)) => before.same_as(now),
-                (before, now) => before.is_none() && now.is_none(),
-            };
-            if !same {
-                *last = value;
-                self.changes
-                    .record(handle, ChangeEvent::Set { slot: "out".into() });
+            for ((slot, told), present) in COMPUTED.iter().zip(&mut watched.told).zip(present) {
+                let same = match (&*told, &present) {
+                    (Some(before), Some(now)) => before.same_as(now),
+                    (before, now) => before.is_none() && now.is_none(),
+                };
+                if !same {
+                    *told = present;
+                    let slot = (*slot).into();
+                    self.changes.record(handle, ChangeEvent::Set { slot });
+                }
             }
         }
     }

@@ -72,6 +72,9 @@ pub const INPUTS: [&str; 16] = [
     "in14", "in15", "in16",
 ];
 
+/// The input of a writable where its driver arrives.
+pub(super) const FED_INPUT: &str = "in16";
+
 /// The input slot of a priority level 1 to 16.
 pub fn input_name(level: i32) -> Option<&'static str> {
     usize::try_from(level)
@@ -139,9 +142,14 @@ pub fn status_at_level(bits: u32, level: i32) -> Status {
 
 /// `out` of a writable: the lowest valid input, else the fallback, else the last value marked null.
 pub(super) fn arbitrate(component: &Component, kind: PointKind, now: DateTime<Utc>) -> Value {
+    let fed = fed_input(component, kind, now);
     for (index, name) in INPUTS.iter().enumerate() {
         let level = index as i32 + 1;
-        if let Some((value, status)) = component.stored(name).and_then(Value::as_status_value)
+        let input = match &fed {
+            Some(input) if *name == FED_INPUT => Some(input),
+            _ => component.stored(name),
+        };
+        if let Some((value, status)) = input.and_then(Value::as_status_value)
             && status.is_valid()
         {
             let overridden = if component.commanded.contains(level) {
@@ -152,12 +160,6 @@ pub(super) fn arbitrate(component: &Component, kind: PointKind, now: DateTime<Ut
             let bits = status.bits | overridden | component.alarm_bits;
             return Value::status_value(kind, value.clone(), status_at_level(bits, level));
         }
-    }
-    if let Some(sample) = component.feed.as_ref().map(|feed| feed.sample(now))
-        && Status::from_bits(sample.status).is_valid()
-    {
-        let bits = sample.status | component.alarm_bits;
-        return Value::status_value(kind, sample.value, status_at_level(bits, 16));
     }
     if let Some((value, status)) = component
         .stored("fallback")
@@ -177,6 +179,25 @@ pub(super) fn arbitrate(component: &Component, kind: PointKind, now: DateTime<Ut
         last.unwrap_or_else(|| kind.default_value()),
         status_at_level(bits, FALLBACK_LEVEL),
     )
+}
+
+/// `in16` of a fed writable: what was written there while it is valid, else what the driver delivers, as over a link;
+/// `None` without a driver.
+pub(super) fn fed_input(
+    component: &Component,
+    kind: PointKind,
+    now: DateTime<Utc>,
+) -> Option<Value> {
+    let feed = component.feed.as_ref()?;
+    if let Some(written) = component.stored(FED_INPUT)
+        && let Some((_, status)) = written.as_status_value()
+        && status.is_valid()
+    {
+        return Some(written.clone());
+    }
+    let sample = feed.sample(now);
+    let status = Status::from_bits(sample.status);
+    Some(Value::status_value(kind, sample.value, status))
 }
 
 /// `out` of a read-only fed component.
@@ -340,6 +361,71 @@ mod tests {
             .set(point, "in8", Value::status_numeric(9.0, Status::ok()))
             .unwrap();
         assert_eq!(level(&station, point).0, Some(9.0));
+        assert_eq!(
+            station.value(point, "in16"),
+            Some(Value::status_numeric(7.0, Status::ok())),
+            "the driver is still seen at its level below the command"
+        );
+    }
+
+    #[test]
+    fn a_fed_input_shows_the_drivers_status_until_somebody_writes_there() {
+        let (mut station, point) = station_with("control:NumericWritable");
+        let down = FeedSample::with_status(7.0, Status::DOWN);
+        station.attach_feed(point, Arc::new(ConstantFeed(down)));
+        let input = |station: &Station| {
+            let encode = |path| station.value(point, path).unwrap().encode();
+            (encode("in16/value"), encode("in16/status"))
+        };
+        assert_eq!(input(&station), ("7.0".into(), "4".into()));
+        assert_eq!(
+            station.out(point).unwrap().1.active_level(),
+            Some(FALLBACK_LEVEL)
+        );
+        assert!(!station.slot(point, "in16").unwrap().is_default());
+        station
+            .set(point, "in16", Value::status_numeric(3.0, Status::ok()))
+            .unwrap();
+        assert_eq!(input(&station), ("3.0".into(), "0".into()));
+        assert_eq!(level(&station, point).0, Some(3.0));
+        station
+            .set(point, "in16", Value::status_numeric(3.0, Status::null()))
+            .unwrap();
+        assert_eq!(
+            input(&station),
+            ("7.0".into(), "4".into()),
+            "a release gives the level back to the driver"
+        );
+        station.detach_feed(point);
+        assert_eq!(input(&station).1, "40");
+    }
+
+    #[test]
+    fn a_watched_writable_reports_its_fed_input_below_a_command() {
+        let (mut station, point) = station_with("control:NumericWritable");
+        let start = station.now();
+        station.attach_feed(
+            point,
+            Arc::new(move |now: DateTime<Utc>| FeedSample::ok((now - start).num_minutes() as f64)),
+        );
+        station
+            .set(point, "in8", Value::status_numeric(9.0, Status::ok()))
+            .unwrap();
+        station.subscribe(point);
+        let before = station.changes().revision();
+        station.tick(start + chrono::TimeDelta::minutes(3));
+        let reported: Vec<_> = station
+            .changes()
+            .since(before)
+            .unwrap()
+            .filter(|change| change.handle == point)
+            .map(|change| change.event.clone())
+            .collect();
+        let fed = super::super::changes::ChangeEvent::Set {
+            slot: FED_INPUT.into(),
+        };
+        assert_eq!(reported, [fed]);
+        assert_eq!(station.value(point, "in16/value"), Some(Value::Double(3.0)));
     }
 
     #[test]

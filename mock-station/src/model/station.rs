@@ -2,7 +2,7 @@
 
 use super::alarm::AlarmDb;
 use super::audit::AuditLog;
-use super::changes::ChangeLog;
+use super::changes::{ChangeLog, Watched};
 use super::component::{Component, DynamicContent, Handle, SlotContent, SlotView};
 use super::error::ModelError;
 use super::facets::Facets;
@@ -39,8 +39,8 @@ pub struct Station {
     pub(super) timed: BTreeSet<Handle>,
     /// End of each running override.
     pub(super) expirations: BTreeMap<(DateTime<Utc>, Handle), ()>,
-    /// Subscribed components: count of subscribers and the last value of `out` that was reported.
-    pub(super) watched: HashMap<Handle, (usize, Option<Value>)>,
+    /// Subscribed components.
+    pub(super) watched: HashMap<Handle, Watched>,
     pub users: Users,
     pub histories: HistoryDb,
     pub alarms: AlarmDb,
@@ -384,6 +384,13 @@ impl Station {
                         point::fed_value(component, kind, self.now)
                     };
                     return value.map(Cow::Owned);
+                }
+            }
+            point::FED_INPUT if component.feed.is_some() && component.ty.is_writable_point() => {
+                if let Some(kind) = component.ty.point_kind()
+                    && let Some(value) = point::fed_input(component, kind, self.now)
+                {
+                    return Some(Cow::Owned(value));
                 }
             }
             "status" | "readValue" | "faultCause" if component.ty.is("driver:ProxyExt") => {

@@ -116,7 +116,9 @@ fn refusal(mode: ObixMode) -> Option<PlainResponse> {
     Some(PlainResponse::text(status, text))
 }
 
-/// Scheme and authority as the station sees them: the request's `Host` (oBIX specification §3 rule 5).
+/// Scheme and authority as the station sees them: its own transport and the request's `Host` (oBIX specification §3 rule 5).
 fn origin(request: &PlainRequest) -> String {
-    format!("http://{}", request.header("host").unwrap_or("localhost"))
+    let scheme = if request.secure { "https" } else { "http" };
+    let authority = request.header("host").unwrap_or("localhost");
+    format!("{scheme}://{authority}")
 }

@@ -15,6 +15,8 @@ pub struct PlainRequest {
     pub raw_query: Option<String>,
     pub headers: HeaderMap,
     pub body: Bytes,
+    /// Whether it came over TLS.
+    pub secure: bool,
 }
 
 /// Headers and body may hold credentials and are not shown.

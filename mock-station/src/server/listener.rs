@@ -156,7 +156,7 @@ async fn answer(
     let plan = Plan::new(context.faults.draw(&occasion(&context, &request)));
     disturb(&plan, &context).await?;
     let request = match whole_request(request).await {
-        Ok(request) => request,
+        Ok(request) => PlainRequest { secure, ..request },
         Err(response) => return Ok(reply(*response, Delivery::default())),
     };
     if request.raw_path.starts_with("/obix") {
@@ -285,6 +285,7 @@ async fn dispatch(context: ServerContext, request: PlainRequest) -> PlainRespons
     served.response
 }
 
+/// Reads a request with its body, as one over a plain connection.
 pub(crate) async fn whole_request(
     request: Request<Incoming>,
 ) -> Result<PlainRequest, Box<PlainResponse>> {
@@ -304,6 +305,7 @@ pub(crate) async fn whole_request(
         raw_query: head.uri.query().map(str::to_owned),
         headers: head.headers,
         body,
+        secure: false,
     })
 }
 

@@ -42,6 +42,7 @@ impl Direct {
             raw_query: None,
             headers: HeaderMap::new(),
             body: body.into(),
+            secure: false,
         };
         let response = boxs::handle(&self.context, &user, request);
         let text = String::from_utf8(response.body.to_vec()).unwrap();

@@ -129,6 +129,28 @@ async fn readings_of_a_driver_are_told_when_they_differ_from_the_last_told() {
 }
 
 #[tokio::test]
+async fn a_driver_below_a_command_is_told_at_its_level() {
+    let bench = bench().await;
+    let client = bench.client(ADMIN);
+    let start = crate::client::noon();
+    let setpoint = handle(&bench, SETPOINT);
+    bench.mock.station().write().attach_feed(
+        setpoint,
+        Arc::new(move |now: chrono::DateTime<chrono::Utc>| {
+            FeedSample::ok(30.0 + (now - start).num_seconds() as f64)
+        }),
+    );
+    let session = client.session().await;
+    let loads = subscribe(&session, &[SETPOINT]).await;
+    assert_eq!(child(child(&loads[0]["b"], "out"), "value")["v"], "21.5");
+    assert_eq!(child(child(&loads[0]["b"], "in16"), "value")["v"], "30.0");
+    bench.clock.advance(TimeDelta::seconds(5));
+    let operations = session.poll().await;
+    assert_eq!(shape(&operations), [("s", "in16")]);
+    assert_eq!(child(&operations[0]["b"], "value")["v"], "35.0");
+}
+
+#[tokio::test]
 async fn a_proxy_extension_tells_what_its_driver_reads() {
     let bench = bench().await;
     let client = bench.client(ADMIN);

@@ -31,6 +31,13 @@ async fn tls_serves_what_plain_http_serves_and_marks_its_cookies() {
     assert_eq!(certificate, shown.der);
     assert_eq!(fingerprint(&certificate), shown.fingerprint);
     assert_eq!(shown.subject, "CN=Niagara4");
+    let about = "/obix/about/";
+    let (stream, _) = tls(address).await;
+    let secure_about = send_on(stream, "GET", about, BASIC, "").await.unwrap();
+    let text = |answer: &super::client::Answer| String::from_utf8(answer.body.clone()).unwrap();
+    assert!(text(&secure_about).contains(" href=\"https://"));
+    let plain_about = get(&mock, about, BASIC).await.unwrap();
+    assert!(text(&plain_about).contains(" href=\"http://"));
     let (stream, _) = tls(address).await;
     let page = send_on(stream, "GET", "/prelogin", "", "").await.unwrap();
     let strict = page.header("strict-transport-security");

@@ -258,6 +258,8 @@ impl Subscription {
 fn computed_slots(component: &Component) -> &'static [&'static str] {
     if component.ty().is("driver:ProxyExt") {
         &["status", "readValue", "faultCause"]
+    } else if component.is_fed() && component.ty().is_writable_point() {
+        &["in16", "out"]
     } else if component.is_fed() {
         &["out"]
     } else {

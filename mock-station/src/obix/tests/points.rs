@@ -1,7 +1,11 @@
 //! Control points in the shape of the specification (§5.1), for every kind and state.
 
+use std::sync::Arc;
+
 use super::site::{POINTS, Site, attribute, member, names, val};
 use crate::model::accounts::{ADMIN, OBIX, OPERATOR, VIEWER};
+use crate::model::point::ConstantFeed;
+use crate::model::{FeedSample, Status};
 use crate::obix::element::Element;
 use crate::switches::ObixLocale;
 
@@ -69,6 +73,32 @@ async fn a_numeric_writable_has_the_shape_of_the_specification() {
         point.child("wsAnnotation").is_none(),
         "hidden slots are not sent"
     );
+}
+
+#[tokio::test]
+async fn the_driver_of_a_writable_is_seen_at_level_16() {
+    let site = Site::start().await;
+    {
+        let mut station = site.station.station().write();
+        let point = station
+            .resolve_component("slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTempSp")
+            .unwrap();
+        let down = FeedSample::with_status(17.0, Status::DOWN);
+        station.attach_feed(point, Arc::new(ConstantFeed(down)));
+    }
+    let read = point(&site, "SupplyTempSp").await;
+    assert_eq!(attribute(&read, "display"), "15.5 °C {ok} @ 10");
+    let fed = member(&read, "in16");
+    assert_eq!(
+        (attribute(fed, "val"), attribute(fed, "display")),
+        ("17.0", "17.0 °C {down}")
+    );
+    assert_eq!((fed.get("status"), fed.get("null")), (Some("down"), None));
+    let query = "/ord/station:%7Cslot:/Drivers/BacnetNetwork%7Cbql:select%20in16.value,in16.status\
+        %20from%20control:NumericWritable%20where%20name='SupplyTempSp'%7Cview:file:ITableToCsv";
+    let table = site.send(ADMIN, "GET", query, None).await;
+    assert!(table.text.contains("{down}"), "{}", table.text);
+    assert!(table.text.contains("17.0"), "{}", table.text);
 }
 
 #[tokio::test]

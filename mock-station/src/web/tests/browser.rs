@@ -94,6 +94,7 @@ impl<'f> Browser<'f> {
             raw_query: query,
             headers,
             body: Bytes::from(body.to_owned()),
+            secure: false,
         };
         let served = crate::web::handle(&self.fixture.context, request);
         self.keep_cookies(&served.response);
