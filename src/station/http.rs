@@ -13,11 +13,13 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::Url;
 
+use breaker::Breaker;
 use failure::{chain, connection_error};
 
 use super::error::StationError;
 
 mod body;
+mod breaker;
 mod failure;
 mod scope;
 mod trust;
@@ -25,6 +27,7 @@ mod trust;
 pub use body::{HttpBody, HttpResponse};
 pub use scope::CallScope;
 pub use trust::{Trust, fingerprint_of};
+pub(crate) use trust::{config_with, verifier};
 
 /// Time to establish a connection (Station web specification §9).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -94,6 +97,7 @@ pub struct HttpClient {
     limits: HttpLimits,
     places: Arc<Semaphore>,
     rate: Option<Arc<DefaultDirectRateLimiter>>,
+    breaker: Arc<Breaker>,
 }
 
 impl HttpClient {
@@ -117,6 +121,7 @@ impl HttpClient {
             client,
             places: Arc::new(Semaphore::new(limits.in_flight.max(1))),
             rate,
+            breaker: Arc::default(),
             limits,
         })
     }
@@ -244,6 +249,7 @@ impl HttpClient {
         if let Some(rate) = &self.rate {
             rate.until_ready().await;
         }
+        let admission = self.breaker.admit(&request.url).await?;
         let begin = Instant::now();
         let expires = begin + self.timeout(class);
         let expires = scope
@@ -269,8 +275,14 @@ impl HttpClient {
                 } else {
                     repeatable.store(!error.is_timeout(), Ordering::Relaxed);
                 }
-                connection_error(&station, &error)
+                let error = connection_error(&station, &error);
+                if let StationError::Unreachable { cause, .. } = &error {
+                    self.breaker.note_failure(cause);
+                }
+                error
             })?;
+        self.breaker.note_answer();
+        drop(admission);
         Ok(HttpResponse {
             status: response.status().as_u16(),
             headers: response.headers().clone(),

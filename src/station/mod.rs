@@ -8,6 +8,7 @@ pub mod boxp;
 pub mod error;
 pub mod facade;
 pub mod facets;
+pub mod fox;
 pub mod http;
 pub mod obix;
 pub mod ord;

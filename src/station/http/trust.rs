@@ -65,18 +65,39 @@ impl Trust {
 
 /// SHA-256 fingerprint of a certificate in the form that settings take.
 pub fn fingerprint_of(certificate: &[u8]) -> String {
-    let digest = digest(&SHA256, certificate);
-    digest
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hexadecimal(digest(&SHA256, certificate).as_ref())
+}
+
+fn hexadecimal(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 /// TLS 1.2 and 1.3 by rustls with ring.
 pub(super) fn tls_config(trust: &Trust) -> Result<ClientConfig, StationError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier: Arc<dyn ServerCertVerifier> = match trust {
+    config_with(verifier(trust)?)
+}
+
+/// TLS 1.2 and 1.3 by rustls with ring, with a check of one's own.
+pub(crate) fn config_with(
+    verifier: Arc<dyn ServerCertVerifier>,
+) -> Result<ClientConfig, StationError> {
+    let config = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(setup)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// The check that a trust mode stands for.
+pub(crate) fn verifier(trust: &Trust) -> Result<Arc<dyn ServerCertVerifier>, StationError> {
+    let provider = provider();
+    Ok(match trust {
         Trust::System => match rustls_platform_verifier::Verifier::new(Arc::clone(&provider)) {
             Ok(verifier) => Arc::new(verifier),
             // A machine without a certificate store can still talk plain HTTP or use another trust mode.
@@ -89,21 +110,14 @@ pub(super) fn tls_config(trust: &Trust) -> Result<ClientConfig, StationError> {
         },
         Trust::CaFile(path) => ca_verifier(path, &provider)?,
         Trust::Pinned(pin) => Arc::new(OwnCheck {
-            provider: Arc::clone(&provider),
+            provider,
             check: Check::Pin(*pin),
         }),
         Trust::Insecure => Arc::new(OwnCheck {
-            provider: Arc::clone(&provider),
+            provider,
             check: Check::Accept,
         }),
-    };
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(setup)?
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
-    Ok(config)
+    })
 }
 
 fn setup(error: impl fmt::Display) -> StationError {
@@ -167,9 +181,11 @@ impl ServerCertVerifier for OwnCheck {
             Check::Pin(pin) if digest(&SHA256, end_entity).as_ref() == pin => {
                 Ok(ServerCertVerified::assertion())
             }
-            Check::Pin(_) => Err(rustls::Error::General(format!(
-                "its fingerprint is {}, not the pinned one",
-                fingerprint_of(end_entity)
+            Check::Pin(pin) => Err(rustls::Error::General(format!(
+                "its SHA-256 fingerprint is {}, but {} is pinned; if the certificate was renewed on purpose, pin the \
+                 new fingerprint, else somebody may stand between bridge and station",
+                fingerprint_of(end_entity),
+                hexadecimal(pin)
             ))),
             Check::Refuse(reason) => Err(rustls::Error::General(reason.clone())),
         }
