@@ -1,7 +1,7 @@
 //! Electricity and gas meters: demand as the sum of the loads, registers as its exact integral over quarters of an hour.
 
 use super::building::{Building, Fittings, HEAT_PUMPS, Inputs};
-use super::cache::DayCache;
+use super::cache::{DayCache, quarter_of};
 use super::calendar::{DAY_MS, QUARTER_MS, days_from_civil};
 use super::chilled_water::BTUH_PER_KW;
 use super::heating_circuit::CIRCUITS;
@@ -66,6 +66,8 @@ impl Readings {
 #[derive(Debug)]
 pub struct Registers {
     anchor_day: i64,
+    /// Rates at the quarters of each UTC day.
+    rates: DayCache<Vec<Rates>>,
     /// Use within each UTC day up to each quarter; the last entry is the use of the day.
     days: DayCache<Vec<Readings>>,
     /// Readings at the start of the days after and before the anchor.
@@ -82,6 +84,7 @@ impl Registers {
     pub fn new(place: Place, anchor_ms: i64) -> Self {
         Self {
             anchor_day: place.month_start_ms(anchor_ms, 0).div_euclid(DAY_MS),
+            rates: DayCache::default(),
             days: DayCache::default(),
             starts: Mutex::new(Starts::default()),
         }
@@ -89,7 +92,22 @@ impl Registers {
 }
 
 impl Building {
-    pub fn rates(&self, inputs: &Inputs) -> Rates {
+    /// Rates of both meters at an instant; those on the sampling grid are kept, because registers add them up.
+    pub fn rates(&self, epoch_ms: i64) -> Rates {
+        let compute = |instant| self.rates_from(&self.inputs(instant));
+        let Some((day, quarter)) = quarter_of(epoch_ms) else {
+            return compute(epoch_ms);
+        };
+        let kept = self.registers.rates.get(day, || {
+            let (start, quarters) = Self::block_span(day);
+            (0..quarters as i64)
+                .map(|step| compute(start + step * QUARTER_MS))
+                .collect()
+        });
+        kept.get(quarter).copied().unwrap_or_default()
+    }
+
+    fn rates_from(&self, inputs: &Inputs) -> Rates {
         let chilled = self.chilled_water_state(inputs);
         let hot = self.hot_water_state(inputs);
         let context = &inputs.context;
@@ -146,10 +164,9 @@ impl Building {
         let mut reading = self.reading_at_start(day).plus(within);
         if epoch_ms > last_quarter {
             let hours = (epoch_ms - last_quarter) as f64 / 3_600_000.0;
-            let rates = |instant| self.rates(&self.inputs(instant));
             reading = reading.plus(Readings::of_trapezoid(
-                rates(last_quarter),
-                rates(epoch_ms),
+                self.rates(last_quarter),
+                self.rates(epoch_ms),
                 hours,
             ));
         }
@@ -159,8 +176,7 @@ impl Building {
     fn day_use(&self, day: i64) -> std::sync::Arc<Vec<Readings>> {
         self.registers.days.get(day, || {
             let (start, quarters) = Self::block_span(day);
-            let rates_at =
-                |quarter: usize| self.rates(&self.inputs(start + quarter as i64 * QUARTER_MS));
+            let rates_at = |quarter: usize| self.rates(start + quarter as i64 * QUARTER_MS);
             let mut total = Readings::default();
             let mut uses = vec![total];
             let mut last = rates_at(0);

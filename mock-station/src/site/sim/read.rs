@@ -1,7 +1,6 @@
 //! From a named signal to the number in an equipment state.
 
 use super::building::{Building, Inputs};
-use super::cache::quarter_of;
 use super::context::Context;
 use super::noise::{hash, smooth};
 use super::signal::*;
@@ -254,7 +253,7 @@ impl Building {
 
     fn meter_rate(&self, signal: MeterSignal, epoch_ms: i64) -> f64 {
         let hours = epoch_ms as f64 / 3_600_000.0;
-        let rates = self.rates(&self.inputs(epoch_ms));
+        let rates = self.rates(epoch_ms);
         let power_factor = 0.91 + 0.04 * smooth(self.seed ^ 0x61, hours / 3.0);
         let voltage = |phase: usize| {
             self.place().mains_voltage()
@@ -272,10 +271,5 @@ impl Building {
                 rates.electric
             }
         }
-    }
-
-    /// Whether an instant lies on the sampling grid of histories, where shared results are cached.
-    pub fn is_sample_instant(epoch_ms: i64) -> bool {
-        quarter_of(epoch_ms).is_some()
     }
 }
