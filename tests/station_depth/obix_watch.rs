@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use futures::stream;
 use niagara_bridge::clock::SystemClock;
 use niagara_bridge::station::boxp::TypeCache;
 use niagara_bridge::station::facade::{ChangeRoute, StationFacade};
@@ -22,6 +25,8 @@ struct Scripted {
     heard: Vec<String>,
     /// The watch refuses every point.
     refuses: bool,
+    /// The answer to the next poll breaks off on its way.
+    loses: bool,
     held: Vec<String>,
 }
 
@@ -32,7 +37,7 @@ const WATCHED: &str = "/obix/config/A/out/";
 async fn obix_answer(
     axum::extract::State(script): axum::extract::State<SharedScript>,
     request: axum::extract::Request,
-) -> impl axum::response::IntoResponse {
+) -> Response {
     let path = request.uri().path().to_owned();
     let body = axum::body::to_bytes(request.into_body(), 1 << 16)
         .await
@@ -72,6 +77,14 @@ async fn obix_answer(
                     script.held.clear();
                     r#"<obj null="true"/>"#.to_owned()
                 }
+                "pollChanges" if std::mem::take(&mut script.loses) => {
+                    script.changed = false;
+                    let broken = stream::iter([
+                        Ok("<obj"),
+                        Err(std::io::Error::other("the line is cut")),
+                    ]);
+                    return Body::from_stream(broken).into_response();
+                }
                 "pollChanges" if std::mem::take(&mut script.changed) => list(&value),
                 "pollChanges" => list(""),
                 "pollRefresh" => list(&value),
@@ -85,7 +98,7 @@ async fn obix_answer(
         WATCHED => value,
         _ => bad,
     };
-    ([(http::header::CONTENT_TYPE, "text/xml")], text)
+    ([(http::header::CONTENT_TYPE, "text/xml")], text).into_response()
 }
 
 /// A station that offers oBIX and nothing else, and a facade of it.
@@ -181,6 +194,32 @@ async fn a_watch_that_refuses_readable_points_is_given_up_for_polling() {
     assert_eq!(subscription.route(), Some(ChangeRoute::Polling));
     edit(&script, |script| {
         assert_eq!(script.watch, 0, "no watch is left behind")
+    });
+    facade.close().await;
+}
+
+#[tokio::test]
+async fn a_lost_poll_is_not_repeated_but_everything_is_asked_for() {
+    let (script, facade) = obix_only().await;
+    let ord = Ord::component("slot:/A").expect("an ORD");
+    let mut subscription = facade
+        .subscribe(std::slice::from_ref(&ord))
+        .expect("watchable");
+    awaited(&mut subscription, &ord, |_| true).await;
+    // The station told this change, but nobody heard it.
+    edit(&script, |script| {
+        (script.value, script.changed, script.loses) = (9.5, true, true);
+        script.heard.clear();
+    });
+    let change = awaited(&mut subscription, &ord, |change| change.problem.is_none()).await;
+    assert_eq!((number(&change), change.gap), (Some(9.5), true));
+    edit(&script, |script| {
+        assert_eq!(script.made, 1, "the watch lived on");
+        let refreshes = script
+            .heard
+            .iter()
+            .filter(|path| path.contains("pollRefresh"));
+        assert_eq!(refreshes.count(), 1);
     });
     facade.close().await;
 }

@@ -3,8 +3,8 @@
 use chrono::{DateTime, FixedOffset};
 
 use super::client::{Document, ObixClient};
-use super::encode::alarm_filter;
-use super::href::ObixPath;
+use super::encode::{alarm_acknowledgement, alarm_filter};
+use super::href::{ObixPath, Reference, resolve};
 use super::object::{Element, Object};
 use super::scalar::Scalar;
 use crate::station::error::StationError;
@@ -46,6 +46,8 @@ pub struct ObixAlarm {
     pub message: Option<String>,
     /// Text of `offnormalValue`, else of `alarmValue`.
     pub value: Option<String>,
+    /// Operation that acknowledges it; none where the station offers none to this user.
+    pub ack: Option<ObixPath>,
 }
 
 impl ObixClient {
@@ -77,6 +79,41 @@ impl ObixClient {
     }
 }
 
+impl ObixClient {
+    /// Acknowledges an alarm: a write, sent once. Returns the record as the station has it then, where it tells;
+    /// else ask for the alarm again.
+    ///
+    /// The station notes the logged-in user, whatever name is sent (oBIX specification §11.3).
+    ///
+    /// # Errors
+    /// [`StationError::InterfaceMissing`] when the record offers no acknowledgement, and
+    /// [`StationError::OutcomeUnknown`] when the answer was lost.
+    pub async fn acknowledge_alarm(
+        &self,
+        scope: &CallScope,
+        alarm: &ObixAlarm,
+    ) -> Result<Option<ObixAlarm>, StationError> {
+        let operation = alarm
+            .ack
+            .as_ref()
+            .ok_or_else(|| self.not_exposed("acknowledging this alarm over oBIX"))?;
+        let owner = alarm.path.as_ref().unwrap_or(operation);
+        let argument = alarm_acknowledgement(self.user());
+        let document = self.write(scope, operation, owner, &argument).await?;
+        Ok(read_acknowledged(&document))
+    }
+}
+
+/// The record in an `AckAlarmOut`: its child `alarm`, or the answer itself.
+fn read_acknowledged(document: &Document) -> Option<ObixAlarm> {
+    let root = &document.root;
+    let record = root.child("alarm").or_else(|| {
+        let is_record = root.child("timestamp").is_some() || root.implements("obix:Alarm");
+        is_record.then_some(root)
+    })?;
+    (record.element == Element::Obj && !record.is_null()).then(|| read_alarm(document, record))
+}
+
 fn read_alarms(document: &Document) -> Option<Vec<ObixAlarm>> {
     let children = &document.root.children;
     let data = children
@@ -104,6 +141,17 @@ fn read_alarm(document: &Document, record: &Object) -> ObixAlarm {
         _ => None,
     };
     let path = document.path_of(record);
+    // Its reference is relative to the record, not to the list.
+    let ack = record
+        .child("ack")
+        .filter(|child| child.element == Element::Op)
+        .and_then(Object::href)
+        .and_then(
+            |href| match resolve(path.as_ref().unwrap_or(&document.base), href) {
+                Ok(Reference::Object(path)) if path.is_in_tree() => Some(path),
+                _ => None,
+            },
+        );
     let source_name = text("sourceName");
     let record_station = text("sourceStation");
     let (source_station, source_point) = match source_name
@@ -137,6 +185,7 @@ fn read_alarm(document: &Document, record: &Object) -> ObixAlarm {
         value: text("offnormalValue").or_else(|| text("alarmValue")),
         from_state: text("fromState"),
         path,
+        ack,
         normal_timestamp,
         ack_timestamp,
         source_name,
@@ -197,6 +246,56 @@ mod tests {
         assert_eq!(
             alarm.timestamp.expect("a time").to_rfc3339(),
             "2024-10-05T13:21:33.805+11:00"
+        );
+    }
+
+    #[test]
+    fn the_acknowledgement_is_found_relative_to_its_record() {
+        let read = alarms(
+            r#"<obj href="/obix/alarm/5f2e"><op name="ack" href="ack/"/></obj>
+               <obj href="/obix/alarm/77"><op name="ack" href="https://other:444/obix/alarm/77/ack"/></obj>
+               <obj href="/obix/alarm/78"><op name="ack" href="/admin/delete"/></obj><obj/>"#,
+        );
+        let paths: Vec<_> = read
+            .iter()
+            .map(|alarm| alarm.ack.as_ref().map(ObixPath::path))
+            .collect();
+        assert_eq!(
+            paths,
+            [
+                Some("/obix/alarm/5f2e/ack/"),
+                Some("/obix/alarm/77/ack"),
+                None,
+                None
+            ]
+        );
+    }
+
+    #[test]
+    fn the_answer_to_an_acknowledgement_holds_the_record_or_nothing() {
+        let answered = |body: &str| {
+            read_acknowledged(&Document {
+                base: ObixPath::parse("/obix/alarm/5f2e/").expect("a path"),
+                root: decode(body.as_bytes(), None).expect("valid"),
+            })
+        };
+        let record = r#"<str name="ackState" val="acked"/><abstime name="timestamp" val="2024-10-05T13:21:33.805+11:00"/>"#;
+        for body in [
+            format!(
+                r#"<obj is="obix:AckAlarmOut"><obj name="alarm" href="/obix/alarm/5f2e">{record}</obj></obj>"#
+            ),
+            format!(r#"<obj href="/obix/alarm/5f2e" is="obix:Alarm">{record}</obj>"#),
+        ] {
+            let alarm = answered(&body).expect("a record");
+            assert_eq!(
+                (alarm.id.as_deref(), alarm.is_acknowledged),
+                (Some("5f2e"), true)
+            );
+        }
+        assert_eq!(answered(r#"<obj null="true"/>"#), None);
+        assert_eq!(
+            answered(r#"<obj is="obix:AckAlarmOut"><obj name="alarm" null="true"/></obj>"#),
+            None
         );
     }
 

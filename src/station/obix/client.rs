@@ -182,14 +182,35 @@ impl ObixClient {
         owner: &ObixPath,
         argument: Option<&Object>,
     ) -> Result<Document, StationError> {
+        let empty = Object::new(Element::Obj);
+        let request = WebRequest::read_once(scope);
+        let argument = argument.unwrap_or(&empty);
+        self.invoke_as(request, operation, owner, argument).await
+    }
+
+    /// Invokes an operation that changes something of the plant, once.
+    pub(super) async fn write(
+        &self,
+        scope: &CallScope,
+        operation: &ObixPath,
+        owner: &ObixPath,
+        argument: &Object,
+    ) -> Result<Document, StationError> {
+        self.invoke_as(WebRequest::write(scope), operation, owner, argument)
+            .await
+    }
+
+    async fn invoke_as(
+        &self,
+        request: WebRequest,
+        operation: &ObixPath,
+        owner: &ObixPath,
+        argument: &Object,
+    ) -> Result<Document, StationError> {
         let target = self.target(operation)?;
-        let request = WebRequest::read_once(scope).media(MEDIA_TYPE, Some(MEDIA_TYPE));
-        let _place = self.place(scope, &target).await?;
-        let body = match argument {
-            Some(argument) => encode(argument),
-            None => encode(&Object::new(Element::Obj)),
-        };
-        let answer = self.web.post(&target, body, &request).await?;
+        let request = request.media(MEDIA_TYPE, Some(MEDIA_TYPE));
+        let _place = self.place(&request.scope, &target).await?;
+        let answer = self.web.post(&target, encode(argument), &request).await?;
         let root = self.asked(operation, |asked| {
             asked.answer(answer.status, &answer.content_type, &answer.body)
         })?;
@@ -197,6 +218,11 @@ impl ObixClient {
             base: document_base(owner, &root),
             root,
         })
+    }
+
+    /// Name of the logged-in user.
+    pub(super) fn user(&self) -> &str {
+        self.web.user()
     }
 
     /// Sets a property, once.

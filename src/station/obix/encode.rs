@@ -101,6 +101,17 @@ pub fn alarm_filter(
     with_window(filter, start, end, Some(limit))
 }
 
+/// The argument of an alarm's `ack`; its user must be named, and nothing else belongs in it (oBIX specification §11.3).
+pub fn alarm_acknowledgement(user: &str) -> Object {
+    Object::new(Element::Obj)
+        .with(Attribute::Is, "obix:AckAlarmIn")
+        .with_child(
+            Object::new(Element::Str)
+                .with(Attribute::Name, "ackUser")
+                .with(Attribute::Val, user),
+        )
+}
+
 /// The argument of a history rollup (oBIX specification §10.5).
 pub fn rollup_filter(
     start: DateTime<FixedOffset>,
@@ -160,6 +171,19 @@ mod tests {
         assert_eq!(
             encode(&history_filter(Some(start), None, 1000)),
             r#"<obj is="obix:HistoryFilter"><int name="limit" val="1000"/><abstime name="start" val="2024-08-19T00:00:00.000-04:00"/></obj>"#
+        );
+        assert_eq!(
+            encode(&alarm_acknowledgement("op & co")),
+            r#"<obj is="obix:AckAlarmIn"><str name="ackUser" val="op &amp; co"/></obj>"#
+        );
+        let output = ObixPath::parse("/obix/config/Demo/Zone1/out/").expect("a path");
+        assert_eq!(
+            encode(&watch_hrefs(&[output])),
+            r#"<obj is="obix:WatchIn"><list name="hrefs" of="obix:uri"><uri val="/obix/config/Demo/Zone1/out/"/></list></obj>"#
+        );
+        assert_eq!(
+            encode(&watch_lease(Duration::from_secs(90))),
+            r#"<reltime val="PT1M30S"/>"#
         );
         assert!(
             encode(&rollup_filter(start, start, TimeDelta::hours(1)))
