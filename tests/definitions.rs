@@ -116,6 +116,10 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "getServerInfo",
         "probeOrd",
         "getServiceHealth",
+        "listHistories",
+        "listSchedules",
+        "readSchedule",
+        "listOverrides",
     ];
     assert_eq!(names, expected);
 }

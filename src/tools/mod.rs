@@ -19,12 +19,16 @@ pub mod definition;
 pub mod diagnostic;
 pub mod echo;
 pub mod error;
+pub mod histories;
 pub mod history;
+pub mod list_answer;
 pub mod offer;
+pub mod overrides;
 pub mod point;
 pub mod redaction;
 pub mod registry;
 pub mod result_value;
+pub mod schedules;
 pub mod schema;
 pub mod station_access;
 pub mod time_argument;
@@ -66,8 +70,12 @@ pub fn reading_tools(
         Arc::new(diagnostic::GetServerInfo(knowledge.clone())),
         Arc::new(diagnostic::ProbeOrd(stations.clone())),
         Arc::new(diagnostic::GetServiceHealth {
-            stations,
+            stations: stations.clone(),
             knowledge,
         }),
+        Arc::new(histories::ListHistories(stations.clone())),
+        Arc::new(schedules::ListSchedules(stations.clone())),
+        Arc::new(schedules::ReadSchedule(stations.clone())),
+        Arc::new(overrides::ListOverrides(stations)),
     ]
 }

@@ -56,7 +56,9 @@ pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
             ToolError::new(ErrorCode::HistoryExtMissing, sentence(&error)).with("ord", ord)
         }
         FacadeError::UnknownType { type_name } => unknown_type(&type_name),
-        error @ (FacadeError::NotAPoint { .. } | FacadeError::NoSlots { .. }) => {
+        error @ (FacadeError::NotAPoint { .. }
+        | FacadeError::NotASchedule { .. }
+        | FacadeError::NoSlots { .. }) => {
             ToolError::invalid_params(sentence(&error)).with("ord", ord)
         }
     }

@@ -333,7 +333,10 @@ impl StationFacade {
     }
 
     /// The slot path of a component ord; a handle is looked up.
-    pub(super) async fn slot_path(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<SlotPath> {
+    ///
+    /// # Errors
+    /// [`StationError::NotFound`] for a handle that leads nowhere, and for an ord that names no component.
+    pub async fn slot_path(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<SlotPath> {
         if let Some(path) = ord.slot_path() {
             return Ok(path.clone());
         }

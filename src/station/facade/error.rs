@@ -13,6 +13,9 @@ pub enum FacadeError {
         "{ord} is no control point but {type_spec}; choose a point, for example one that listChildren marks with isPoint"
     )]
     NotAPoint { ord: String, type_spec: String },
+    /// The object is there, but it is no schedule.
+    #[error("{ord} is no schedule but {type_spec}; choose one that listSchedules names")]
+    NotASchedule { ord: String, type_spec: String },
     /// The object is there, but it has no slots to list.
     #[error("{ord} is a simple value of type {type_spec} without slots; read its parent instead")]
     NoSlots { ord: String, type_spec: String },

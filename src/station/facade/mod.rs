@@ -8,7 +8,10 @@
 //! - [`identity`]: name, version, time zone, and which interfaces this identity can use ([`interfaces`]).
 //! - [`rows`]: queries as CSV or BOX tables; [`bounded_query`]: a caller's own query.
 //! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
-//! - [`slot_text`]: texts of slots that hold their defaults.
+//! - [`histories`], [`schedules`], [`schedule_program`] ([`schedule_part`]): lists of histories and schedules, the program of a schedule.
+//! - [`overrides`]: points in override, a page ([`list_page`]) of them.
+//! - [`slot_text`]: texts of slots that hold their defaults; [`status_reading`]: values with their status.
+//! - [`obix_search`]: a search through the tree over oBIX.
 //! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
 
 mod aggregate;
@@ -19,17 +22,25 @@ mod bounded_query;
 mod changes;
 mod components;
 mod error;
+mod histories;
 mod history;
 mod history_reading;
 mod identity;
 mod interfaces;
+mod list_page;
 mod obix_records;
 mod obix_routes;
+mod obix_search;
+mod overrides;
 mod points;
 mod rows;
 mod sample;
+mod schedule_part;
+mod schedule_program;
+mod schedules;
 mod search;
 mod slot_text;
+mod status_reading;
 mod view;
 
 use std::collections::HashMap;
@@ -47,15 +58,22 @@ pub use changes::{
     Change, ChangePacing, ChangeRoute, MAX_WATCHED_POINTS, PointOutput, Subscription,
 };
 pub use error::{FacadeError, FacadeResult};
+pub use histories::{HistoryExtent, HistoryFilter, ListedHistory};
 pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest};
 pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
+pub use list_page::{ListPage, PageRequest};
+pub use overrides::{OverrideOrigin, PointOverride};
 pub use sample::{HistorySample, SampleKind, SampleValue};
+pub use schedule_program::{DayProgram, Effective, Period, RawPart, ScheduleProgram, SpecialEvent};
+pub use schedules::ListedSchedule;
+pub use status_reading::StatusReading;
 pub use view::*;
 
 use self::changes::ChangeHub;
 use self::history::HistorySource;
 use self::history_reading::HistoryColumns;
 use self::interfaces::{Interface, Interfaces};
+use self::overrides::StatusFilter;
 use crate::clock::SharedClock;
 use crate::station::boxp::{BoxClient, TypeCache};
 use crate::station::error::StationError;
@@ -97,6 +115,7 @@ struct Learned {
     extensions: HashMap<String, (HistorySource, Duration)>,
     zone: Option<(Tz, ZoneSource, Duration)>,
     display: Option<(DecimalSign, Option<String>)>,
+    status_filter: Option<StatusFilter>,
 }
 
 impl StationFacade {

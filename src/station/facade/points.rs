@@ -163,7 +163,7 @@ pub(super) fn reading_of(point: PointView, display_name: String) -> PointReading
 }
 
 /// The tag of a choice; the range stands in the value or, on some points, in the facets only.
-fn enum_tag(choice: &DynamicEnum, facets: &Facets) -> String {
+pub(super) fn enum_tag(choice: &DynamicEnum, facets: &Facets) -> String {
     choice
         .tag()
         .or_else(|| facets.range().and_then(|range| range.tag(choice.ordinal)))
@@ -183,7 +183,7 @@ pub(super) fn shown_facets(facets: &Facets) -> PointFacets {
 }
 
 /// A value cell by the kind that the point's type names, else by its own form.
-fn typed_cell(
+pub(super) fn typed_cell(
     type_spec: &str,
     cell: Cell<'_>,
     format: &CellFormat,

@@ -53,7 +53,7 @@ fn struct_text(slot: &Node, facets: &Facets) -> Option<String> {
 
 /// An input that was not sent at all commands nothing; a member that was left out has its type's default
 /// (Station web specification §5.6).
-fn status_of(slot: &Node) -> Status {
+pub(super) fn status_of(slot: &Node) -> Status {
     if !slot.is_loaded && is_priority_slot(slot.slot_name()) {
         return StatusBits::NULL.into();
     }
@@ -74,7 +74,7 @@ pub(super) fn is_priority_slot(name: &str) -> bool {
 }
 
 /// Type and encoded default of a status struct's value.
-fn default_member(type_name: &str) -> Option<(&'static str, &'static str)> {
+pub(super) fn default_member(type_name: &str) -> Option<(&'static str, &'static str)> {
     Some(match type_name {
         "baja:StatusNumeric" => ("baja:Double", "0.0"),
         "baja:StatusBoolean" => ("baja:Boolean", "false"),

@@ -2,8 +2,9 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use super::batch::Answers;
 use super::client::{Document, ObixClient};
-use super::href::ObixPath;
+use super::href::{ObixPath, document_base};
 use super::object::{Attribute, Element, Object};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
@@ -44,6 +45,13 @@ pub struct Folder {
     pub properties: Vec<Object>,
     /// Names of the actions that this user may invoke.
     pub operations: Vec<String>,
+}
+
+impl Folder {
+    /// Reads a component's document.
+    pub fn read(path: &ObixPath, document: &Document) -> Self {
+        read_folder(path, document)
+    }
 }
 
 /// Bounds of a walk.
@@ -93,6 +101,21 @@ impl ObixClient {
     /// Reads a component and lists its children.
     pub async fn folder(&self, scope: &CallScope, path: &ObixPath) -> Result<Folder, StationError> {
         Ok(read_folder(path, &self.get(scope, path).await?))
+    }
+
+    /// Reads many components; the answers are in the order of the paths.
+    pub async fn documents(
+        &self,
+        scope: &CallScope,
+        paths: &[ObixPath],
+    ) -> Result<Answers<Document>, StationError> {
+        let roots = self.read_many(scope, paths).await?;
+        let documents = paths.iter().zip(roots).map(|(path, root)| {
+            let root = root?;
+            let base = document_base(path, &root);
+            Ok(Document { base, root })
+        });
+        Ok(documents.collect())
     }
 
     /// Lists the components below a path, breadth first; one request per component that may hold others.

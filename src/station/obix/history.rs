@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
+use super::batch::Answers;
 use super::client::{Document, ObixClient};
 use super::encode::{history_filter, rollup_filter};
 use super::href::ObixPath;
@@ -163,6 +164,19 @@ impl ObixClient {
         history: &ObixPath,
     ) -> Result<HistoryInfo, StationError> {
         Ok(read_info(&self.get(scope, history).await?.root))
+    }
+
+    /// Count and bounds of many histories; the answers are in the order of the paths.
+    pub async fn history_infos(
+        &self,
+        scope: &CallScope,
+        histories: &[ObixPath],
+    ) -> Result<Answers<HistoryInfo>, StationError> {
+        let answers = self.read_many(scope, histories).await?;
+        let infos = answers
+            .into_iter()
+            .map(|answer| answer.map(|object| read_info(&object)));
+        Ok(infos.collect())
     }
 
     /// One query: the oldest `limit` records of the window, bounds included.

@@ -162,7 +162,11 @@ impl ObixClient {
         self.point_of(point, &document)
     }
 
-    pub(super) fn reading(
+    /// Reads a value element.
+    ///
+    /// # Errors
+    /// [`StationError::Protocol`] when the element carries no value or an unreadable one.
+    pub fn reading(
         &self,
         path: ObixPath,
         object: &Object,
@@ -171,7 +175,15 @@ impl ObixClient {
         ValueReading::read(path, object, &self.translations, zone, self.now())
     }
 
-    fn point_of(&self, path: &ObixPath, document: &Document) -> Result<ObixPoint, StationError> {
+    /// Reads a point's document.
+    ///
+    /// # Errors
+    /// [`StationError::NotFound`] when the component has no output.
+    pub fn point_of(
+        &self,
+        path: &ObixPath,
+        document: &Document,
+    ) -> Result<ObixPoint, StationError> {
         let root = &document.root;
         let mut problems = Vec::new();
         let out = match root.child("out") {
