@@ -11,6 +11,8 @@
 pub mod cli;
 pub mod clock;
 pub mod config;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod knowledge;
 pub mod mcp;
 pub mod prompts;

@@ -1,4 +1,5 @@
 //! A bridge to a stand-in station with a stopped clock.
+#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ pub struct Bench {
     pub clock: Arc<TestClock>,
     pub registry: Registry,
     pub knowledge: Arc<KnowledgeStore>,
+    pub facade: Arc<StationFacade>,
     _folder: tempfile::TempDir,
 }
 
@@ -63,6 +65,17 @@ impl Bench {
         switch: impl FnOnce(&mut Switches),
         account: Account,
     ) -> Self {
+        Self::connecting(model, now, switch, account, |_| {}).await
+    }
+
+    /// Any model, with other options of the connection.
+    pub async fn connecting(
+        model: Station,
+        now: DateTime<Utc>,
+        switch: impl FnOnce(&mut Switches),
+        account: Account,
+        connect: impl FnOnce(&mut WebOptions),
+    ) -> Self {
         let clock = Arc::new(mock_station::clock::TestClock::at(now));
         let mut switches = Switches::default();
         switch(&mut switches);
@@ -79,12 +92,13 @@ impl Bench {
             read_retries: 0,
             ..HttpLimits::default()
         };
+        connect(&mut options);
         let clock = Arc::new(TestClock::at(now));
         let session = WebSession::new(options, clock.clone()).expect("a session");
         let facade = Arc::new(StationFacade::new(session, TypeCache::new(), None));
         let folder = tempfile::tempdir().expect("a folder");
         let knowledge = Arc::new(KnowledgeStore::open(folder.path().join("knowledge.yaml")));
-        let stations = Arc::new(ServiceStation(facade));
+        let stations = Arc::new(ServiceStation(facade.clone()));
         let registry = Registry::builder()
             .tools(reading_tools(stations, knowledge.clone(), 10_000))
             .build()
@@ -94,6 +108,7 @@ impl Bench {
             clock,
             registry,
             knowledge,
+            facade,
             _folder: folder,
         }
     }

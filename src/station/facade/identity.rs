@@ -11,6 +11,7 @@ use super::interfaces::Interface;
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, SlotPath};
+use crate::station::web::query::TableQuery;
 
 /// Where the time zone of a station was learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,11 +241,19 @@ impl StationFacade {
 
     async fn bql_state(&self, scope: &CallScope) -> InterfaceState {
         let query = "station:|slot:/|bql:select stationName from baja:Station";
+        // Not through `rows`, which BOX answers where the ord servlet does not.
         let outcome = self
-            .rows(scope, query, &mut |_| ControlFlow::Break(()))
+            .over(Interface::Bql, async {
+                let query = TableQuery::parse(query)?;
+                Ok(self.bql().query(&query, scope).await?)
+            })
             .await;
+        let form = match &outcome {
+            Ok(_) => self.bql_form(scope).await,
+            Err(_) => None,
+        };
         InterfaceState {
-            form: self.bql_form(scope).await,
+            form,
             ..state_of(&outcome)
         }
     }

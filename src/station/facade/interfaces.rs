@@ -51,7 +51,7 @@ impl Interfaces {
     pub(super) fn note<T>(&self, interface: Interface, outcome: &FacadeResult<T>, now: Duration) {
         let next = match outcome {
             Ok(_) => State::Usable,
-            Err(FacadeError::Station(error)) if is_interface_refusal(error) => State::Missing {
+            Err(FacadeError::Station(error)) if is_whole_interface(error) => State::Missing {
                 since: now,
                 error: Box::new(error.clone()),
             },
@@ -82,6 +82,24 @@ pub(super) fn is_interface_refusal(error: &StationError) -> bool {
     )
 }
 
+/// Whether the refusal is of everything behind the interface. One service of it that is not exposed, such as alarms
+/// over oBIX, says nothing of the rest.
+fn is_whole_interface(error: &StationError) -> bool {
+    match error {
+        StationError::InterfaceMissing { needs, .. } => WHOLE_INTERFACES.contains(needs),
+        error => is_interface_refusal(error),
+    }
+}
+
+/// What [`StationError::InterfaceMissing`] needs where an interface is missing as a whole.
+const WHOLE_INTERFACES: [&str; 5] = [
+    "BQL over the ord servlet",
+    "BOX",
+    "a free BOX server session",
+    "oBIX",
+    "a licensed oBIX server",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +124,23 @@ mod tests {
         assert!(interfaces.missing(Interface::Box, at(70)).is_none());
         interfaces.note(Interface::Box, &Ok(()), at(71));
         assert!(interfaces.missing(Interface::Box, at(72)).is_none());
+    }
+
+    #[test]
+    fn a_service_that_is_not_exposed_leaves_the_interface_in_use() {
+        let interfaces = Interfaces::default();
+        let no_alarms: FacadeResult<()> = Err(StationError::InterfaceMissing {
+            station: "http://st1".into(),
+            needs: "alarms over oBIX",
+            detail: "the oBIX lobby does not show it to this user".into(),
+        }
+        .into());
+        interfaces.note(Interface::Obix, &no_alarms, Duration::ZERO);
+        assert!(
+            interfaces
+                .missing(Interface::Obix, Duration::ZERO)
+                .is_none()
+        );
     }
 
     #[test]

@@ -138,15 +138,32 @@ impl ObixClient {
     pub async fn get(&self, scope: &CallScope, path: &ObixPath) -> Result<Document, StationError> {
         let target = self.target(path)?;
         let request = WebRequest::read(scope).media(MEDIA_TYPE, None);
-        let _place = self.place(scope, &target).await?;
+        let place = self.place(scope, &target).await?;
         let answer = self.web.get(&target, &request).await?;
+        // The lobby may have to be asked too, and there may be one place only.
+        drop(place);
         let root = self.asked(path, |asked| {
             asked.answer(answer.status, &answer.content_type, &answer.body)
-        })?;
+        });
+        let root = match root {
+            Err(StationError::NotFound { .. }) if answer.status == 404 => {
+                self.confirm_servlet(scope).await?;
+                root?
+            }
+            outcome => outcome?,
+        };
         Ok(Document {
             base: document_base(path, &root),
             root,
         })
+    }
+
+    /// A 404 of a path may also mean that there is no oBIX at all: the lobby tells which.
+    async fn confirm_servlet(&self, scope: &CallScope) -> Result<(), StationError> {
+        match Box::pin(self.lobby(scope)).await {
+            Err(error @ StationError::InterfaceMissing { .. }) => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Invokes an operation that only reads, such as a history query; `owner` is the object that carries

@@ -120,7 +120,33 @@ impl Bql {
         query: &TableQuery,
         scope: &CallScope,
     ) -> Result<Rows, StationError> {
+        let known = self.known();
         let dialect = self.dialect(scope).await?;
+        let refused = match self.ask_in(dialect, query, scope).await {
+            Err(error @ (StationError::BadQuery { .. } | StationError::NotFound { .. })) => error,
+            outcome => return outcome,
+        };
+        if known.is_none() || self.still_takes(dialect, scope).await? {
+            return Err(refused);
+        }
+        tracing::info!(form = %dialect.form, "the station takes the known form of BQL no longer");
+        self.forget();
+        let dialect = self.dialect(scope).await?;
+        self.ask_in(dialect, query, scope).await
+    }
+
+    /// Whether a query that must work is still answered in this form: a refusal may mean the form, not the query.
+    async fn still_takes(&self, dialect: Dialect, scope: &CallScope) -> Result<bool, StationError> {
+        let mark = dialect.question_mark;
+        Ok(self.try_probe(dialect.form, mark, "", scope).await?.is_ok())
+    }
+
+    async fn ask_in(
+        &self,
+        dialect: Dialect,
+        query: &TableQuery,
+        scope: &CallScope,
+    ) -> Result<Rows, StationError> {
         let mut refused = None;
         for asking in askings(&dialect, query) {
             let (answer, ord) = self.ask(query, dialect.form, asking, scope).await?;

@@ -285,6 +285,11 @@ fn not_ready(session: &Inner, answer: &Answer) -> Result<(), StationError> {
             station: session.station(),
             cause: format!("a gateway in front of it answered HTTP {}", answer.status),
         }),
+        status @ 500.. => Err(StationError::Server {
+            target: format!("the login at {}", session.station()),
+            status,
+            detail: "the login page failed".to_owned(),
+        }),
         _ => Ok(()),
     }
 }

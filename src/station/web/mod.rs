@@ -23,5 +23,7 @@ pub use bql::{Bql, Dialect};
 pub use cell::{Cell, CellFormat, DecimalSign, StatusText};
 pub use query::TableQuery;
 pub use request::{LoginScheme, Purpose, Secret, WebOptions, WebRequest, WebResponse, WebStream};
+#[doc(hidden)]
+pub use scram::scram_messages;
 pub use session::WebSession;
 pub use table::{Row, Rows, Table, TableEnd};

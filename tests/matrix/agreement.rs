@@ -1,0 +1,54 @@
+//! Whether two answers of a tool agree, whichever interfaces they came over.
+
+use serde_json::Value;
+
+/// Whatever two answers say differently; what only one of them says is no contradiction.
+pub fn differences(expected: &Value, answer: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    compare("", expected, answer, &mut found);
+    found
+}
+
+/// Keys whose value depends on the route by its nature.
+const TELL_OF_THE_ROUTE: [&str; 2] = [
+    // oBIX histories carry no status (oBIX specification §10.3).
+    "statusAvailable",
+    // oBIX names the server, which may be the host (oBIX specification §4.3).
+    "stationName",
+];
+
+fn compare(place: &str, expected: &Value, answer: &Value, found: &mut Vec<String>) {
+    match (expected, answer) {
+        (Value::Object(expected), Value::Object(answer)) => {
+            for (key, value) in answer {
+                let expected = expected.get(key);
+                if let Some(expected) = expected.filter(|_| !TELL_OF_THE_ROUTE.contains(&&**key)) {
+                    compare(&format!("{place}/{key}"), expected, value, found);
+                }
+            }
+        }
+        (Value::Array(expected), Value::Array(answer)) if expected.len() == answer.len() => {
+            for (index, (expected, value)) in expected.iter().zip(answer).enumerate() {
+                compare(&format!("{place}/{index}"), expected, value, found);
+            }
+        }
+        (Value::String(expected), Value::String(answer)) if same_text(expected, answer) => {}
+        _ if expected == answer => {}
+        _ => found.push(format!(
+            "{place}: {expected} over all interfaces, {answer} here"
+        )),
+    }
+}
+
+/// Display texts of one value: an interface may leave out the unit or the status, but nothing may differ.
+fn same_text(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() < other.len() {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let mut words = long.split_whitespace();
+    short
+        .split_whitespace()
+        .all(|word| words.any(|candidate| candidate == word))
+}
