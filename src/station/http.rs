@@ -265,9 +265,16 @@ impl HttpClient {
         sent.store(true, Ordering::Relaxed);
         let response = tokio::time::timeout_at(expires, builder.send())
             .await
-            .map_err(|_| StationError::Timeout {
-                what: target.to_owned(),
-                after: begin.elapsed(),
+            .map_err(|_| {
+                // A slow answer is no absence, but a trial without an answer has not shown that the station is back.
+                if admission.is_trial() {
+                    self.breaker
+                        .note_failure("it accepts connections but does not answer");
+                }
+                StationError::Timeout {
+                    what: target.to_owned(),
+                    after: begin.elapsed(),
+                }
             })?
             .map_err(|error| {
                 if error.is_connect() {

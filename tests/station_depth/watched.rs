@@ -1,13 +1,23 @@
 //! Points watched over BOX, by polling, and across the absence of a station.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
 
+use mock_station::clock::TestClock;
+use mock_station::model::accounts;
+use mock_station::model::status::Status;
+use mock_station::server::MockStation;
+use mock_station::site::SiteOptions;
 use mock_station::switches::ObixMode;
-use niagara_bridge::station::facade::ChangeRoute;
+use niagara_bridge::station::boxp::TypeCache;
+use niagara_bridge::station::facade::{
+    ChangePacing, ChangeRoute, MAX_WATCHED_POINTS, StationFacade,
+};
 use niagara_bridge::station::ord::Ord;
 
-use crate::mock::start;
-use crate::{awaited, command, facade, model_value, number, points};
+use crate::mock::{Frozen, start};
+use crate::{FAST, awaited, command, facade, model_value, number, points};
 
 #[tokio::test]
 async fn points_are_watched_over_box_where_obix_is_not_offered() {
@@ -184,4 +194,71 @@ async fn a_station_that_goes_away_is_awaited_and_watched_again() {
     assert_eq!((number(&back), back.gap), (Some(now), true));
     facade.close().await;
     assert_eq!(frozen.station.sessions(), 0);
+}
+
+#[tokio::test]
+async fn five_hundred_points_cost_a_handful_of_requests() {
+    let now = "2026-11-02T15:20:00Z".parse().expect("a time");
+    let clock = Arc::new(TestClock::at(now));
+    let station = MockStation::builder()
+        .clock(clock.clone())
+        .site(SiteOptions {
+            points: 2_000,
+            ..SiteOptions::for_tests(now)
+        })
+        .start()
+        .await
+        .expect("started");
+    let frozen = Frozen { station, clock };
+    frozen
+        .station
+        .switches()
+        .change(|switches| switches.obix.mode = ObixMode::NoServlet);
+    // One look and then silence, so that the requests can be counted.
+    let pacing = ChangePacing {
+        box_session: Duration::from_secs(3600),
+        ..FAST
+    };
+    let session = frozen.session(accounts::BRIDGE);
+    let facade = StationFacade::new(session, TypeCache::new(), None).with_change_pacing(pacing);
+    let facade = Arc::new(facade);
+    let expected: HashMap<Ord, Option<f64>> = {
+        let station = frozen.station.station().read();
+        station
+            .descendants(station.root())
+            .filter(|component| component.ty().is("control:NumericPoint"))
+            .map(|component| {
+                let path = station.slot_path(component.handle());
+                let (value, status) = station.out(component.handle()).expect("an output");
+                let value = value.as_f64().filter(|_| !status.has(Status::NULL));
+                (Ord::component(&path).expect("an ORD"), value)
+            })
+            .take(MAX_WATCHED_POINTS)
+            .collect()
+    };
+    assert_eq!(expected.len(), MAX_WATCHED_POINTS);
+    let ords: Vec<Ord> = expected.keys().cloned().collect();
+    let mut subscription = facade.subscribe(&ords).expect("watchable");
+    let mut seen = HashMap::new();
+    while seen.len() < MAX_WATCHED_POINTS {
+        let change = subscription.next().await.expect("the subscription lives");
+        assert_eq!(change.problem, None, "{}", change.ord);
+        seen.insert(change.ord.clone(), number(&change));
+    }
+    let same = |a: Option<f64>, b: Option<f64>| a.map(f64::to_bits) == b.map(f64::to_bits);
+    let wrong: Vec<_> = expected
+        .iter()
+        .filter(|(ord, value)| !same(seen[*ord], **value))
+        .map(|(ord, value)| (ord.to_string(), *value, seen[ord]))
+        .collect();
+    assert_eq!(wrong, []);
+    let asked = frozen
+        .station
+        .requests()
+        .iter()
+        .filter(|request| request.path().starts_with("/box"))
+        .count();
+    assert!(asked <= 25, "{asked} requests");
+    facade.close().await;
+    assert_eq!(frozen.station.box_sessions(), 0);
 }

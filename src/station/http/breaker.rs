@@ -32,7 +32,14 @@ struct State {
 
 /// Permission for a request; while it is a trial, others wait for what becomes of it.
 pub(super) struct Admission<'b> {
-    _trial: Option<AsyncMutexGuard<'b, ()>>,
+    trial: Option<AsyncMutexGuard<'b, ()>>,
+}
+
+impl Admission<'_> {
+    /// Whether this request finds out if the station is back.
+    pub(super) fn is_trial(&self) -> bool {
+        self.trial.is_some()
+    }
 }
 
 impl Breaker {
@@ -42,19 +49,17 @@ impl Breaker {
     /// [`StationError::Unreachable`], at once or after a second at most, while nobody does.
     pub(super) async fn admit(&self, url: &Url) -> Result<Admission<'_>, StationError> {
         let Some(seen) = self.open_since() else {
-            return Ok(Admission { _trial: None });
+            return Ok(Admission { trial: None });
         };
         let trial = self.trial.lock().await;
         match self.open_since() {
-            None => return Ok(Admission { _trial: None }),
+            None => return Ok(Admission { trial: None }),
             // Another request tried while this one waited.
             Some(now) if now != seen => return Err(self.refusal(url)),
             Some(_) => {}
         }
         match tokio::time::timeout(TRIAL, connect(url)).await {
-            Ok(Ok(())) => Ok(Admission {
-                _trial: Some(trial),
-            }),
+            Ok(Ok(())) => Ok(Admission { trial: Some(trial) }),
             Ok(Err(error)) => {
                 self.fail_trial(error.to_string());
                 Err(self.refusal(url))
@@ -167,10 +172,10 @@ mod tests {
             .await
             .expect("the port is free again");
         let trial = breaker.admit(&url).await.expect("it listens again");
-        assert!(trial._trial.is_some());
+        assert!(trial.is_trial());
         breaker.note_answer();
         drop(trial);
-        assert!(breaker.admit(&url).await.expect("closed")._trial.is_none());
+        assert!(breaker.admit(&url).await.expect("closed").trial.is_none());
     }
 
     #[tokio::test]
