@@ -120,6 +120,11 @@ impl MockStation {
         crate::boxs::session_count(&self.context)
     }
 
+    /// Number of oBIX watches that have neither been deleted nor run out of lease.
+    pub fn obix_watches(&self) -> usize {
+        crate::obix::watch_count(&self.context)
+    }
+
     /// Ends every web session, as a restart of the station's web service does.
     pub fn end_sessions(&self) {
         self.context.sessions.clear();

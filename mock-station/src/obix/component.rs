@@ -103,7 +103,12 @@ pub fn facets_of(scope: &Scope<'_>, owner: Handle, slot: &SlotView<'_>, content:
 }
 
 /// Simple properties that this user may set; `out`, `inN` and `fallback` are commanded by ops only (§6.1).
-fn is_writable(scope: &Scope<'_>, owner: &Component, slot: &SlotView<'_>, content: &Value) -> bool {
+pub fn is_writable(
+    scope: &Scope<'_>,
+    owner: &Component,
+    slot: &SlotView<'_>,
+    content: &Value,
+) -> bool {
     let commanded = point::input_level(slot.name).is_some();
     !commanded
         && content.as_struct().is_none()

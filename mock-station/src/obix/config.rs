@@ -8,7 +8,7 @@ use super::value::{self, Setting};
 use super::{alarm, component, contract, op, range};
 use crate::model::slot_name;
 use crate::model::station::Operation;
-use crate::model::{Component, Facets, SlotContent, SlotView, Value};
+use crate::model::{Component, Facets, SlotContent, SlotView};
 
 /// What a path below `config/` names.
 pub enum Place<'a> {
@@ -168,70 +168,6 @@ fn read_property(
     };
     let shown = value::element(scope, content, &setting);
     Some(shown.with("displayName", slot_name::friendly(name)))
-}
-
-/// Invokes what stands at a path below `config/`.
-///
-/// # Errors
-/// When nothing stands there, the user may not invoke it, or it is no op that this station offers.
-pub fn invoke(scope: &Scope<'_>, address: &Address, names: &[&str]) -> Result<Element, ObixError> {
-    match resolve(scope, address, names)? {
-        Place::Op { owner, slot } => {
-            if !scope.may(owner.handle(), slot.flags, Operation::Invoke) {
-                return Err(ObixError::Permission(format!(
-                    "{} may not invoke {}",
-                    scope.user.name, address.text
-                )));
-            }
-            Err(ObixError::Unsupported(format!(
-                "{} cannot be invoked over oBIX",
-                address.text
-            )))
-        }
-        Place::Virtual { of, name } => alarm::invoke_virtual(&of, name, address),
-        Place::Component(_) | Place::Property { .. } => {
-            Err(ObixError::Unsupported(format!("{} is no op", address.text)))
-        }
-    }
-}
-
-/// Refuses to write what stands at a path below `config/`, with the reason that applies.
-///
-/// # Errors
-/// Always: the path, the user's permissions, or the lack of the operation.
-pub fn write(
-    scope: &Scope<'_>,
-    address: &Address,
-    names: &[&str],
-    value: &Element,
-) -> Result<Element, ObixError> {
-    match resolve(scope, address, names)? {
-        Place::Property { owner, slot, .. } => {
-            let status_value = slot.value().is_some_and(|v| v.as_status_value().is_some());
-            if status_value {
-                // §6.1: a value element does not fit a status value.
-                return Err(ObixError::Failed(format!(
-                    "Cannot translate {} to {}",
-                    value.tag,
-                    slot.value().map_or("nothing", Value::type_spec)
-                )));
-            }
-            if !scope.may(owner.handle(), slot.flags, Operation::Write) {
-                return Err(ObixError::Permission(format!(
-                    "{} may not write {}",
-                    scope.user.name, address.text
-                )));
-            }
-            Err(ObixError::Unsupported(format!(
-                "{} cannot be written over oBIX",
-                address.text
-            )))
-        }
-        _ => Err(ObixError::Unsupported(format!(
-            "{} cannot be written",
-            address.text
-        ))),
-    }
 }
 
 /// The ref to a component at a path that leads from the lobby.

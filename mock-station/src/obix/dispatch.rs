@@ -4,7 +4,7 @@ use super::address::Address;
 use super::element::Element;
 use super::error::ObixError;
 use super::scope::Caller;
-use super::{about, batch, config, definition, history, lobby, units};
+use super::{about, alarm, batch, command, config, definition, history, lobby, units, watch};
 
 /// Reads the object at an address; its href may still be missing.
 ///
@@ -12,6 +12,9 @@ use super::{about, batch, config, definition, history, lobby, units};
 /// When there is none, or not for this user.
 pub fn read(caller: &Caller<'_>, address: &Address) -> Result<Element, ObixError> {
     let names = address.names();
+    if let ["watchService", below @ ..] = names.as_slice() {
+        return watch::read(caller, address, below);
+    }
     caller.view(|scope| match names.as_slice() {
         [] => Ok(lobby::object(scope)),
         ["about"] => Ok(about::object(scope)),
@@ -20,6 +23,7 @@ pub fn read(caller: &Caller<'_>, address: &Address) -> Result<Element, ObixError
         ["histories", below @ ..] => history::read(scope, address, below),
         ["def", below @ ..] => definition::read(scope, address, below),
         ["units", below @ ..] => units::read(address, below),
+        ["alarm", below @ ..] => alarm::read(scope, address, below),
         _ => Err(unknown(address)),
     })
 }
@@ -36,7 +40,9 @@ pub fn invoke(
     let names = address.names();
     match names.as_slice() {
         ["batch"] => batch::invoke(caller, argument),
-        ["config", below @ ..] => caller.view(|scope| config::invoke(scope, address, below)),
+        ["config", below @ ..] => command::invoke(caller, address, below, argument),
+        ["watchService", below @ ..] => watch::invoke(caller, address, below, argument),
+        ["alarm", below @ ..] => alarm::acknowledge(caller, address, below, argument),
         ["histories", below @ ..] => {
             caller.view(|scope| history::invoke(scope, address, below, argument))
         }
@@ -57,13 +63,19 @@ pub fn write(
     value: &Element,
 ) -> Result<Element, ObixError> {
     let names = address.names();
-    caller.view(|scope| match names.as_slice() {
-        ["config", below @ ..] => config::write(scope, address, below, value),
-        [] | ["about" | "batch" | "histories" | "def" | "units", ..] => Err(
-            ObixError::Unsupported(format!("{} cannot be written", address.text)),
-        ),
+    match names.as_slice() {
+        ["config", below @ ..] => command::write(caller, address, below, value),
+        ["watchService", below @ ..] => watch::write(caller, address, below, value),
+        []
+        | [
+            "about" | "batch" | "histories" | "def" | "units" | "alarm",
+            ..,
+        ] => Err(ObixError::Unsupported(format!(
+            "{} cannot be written",
+            address.text
+        ))),
         _ => Err(unknown(address)),
-    })
+    }
 }
 
 /// Virtual children exist on their owners only: at the lobby they have none (§3 rule 6).

@@ -45,6 +45,12 @@ impl From<ModelError> for ObixError {
         match error {
             ModelError::PermissionDenied { .. } => Self::Permission(text),
             ModelError::Unresolvable { ord, .. } => Self::BadUri { path: ord },
+            ModelError::UnknownAlarm { uuid } => Self::BadUri { path: uuid },
+            ModelError::ReadOnly { .. } => Self::Unsupported(text),
+            // Clients tell a type mismatch by these words (§9).
+            ModelError::BadArgument { .. } | ModelError::TypeMismatch { .. } => {
+                Self::Failed(format!("Cannot translate: {text}"))
+            }
             _ => Self::Failed(text),
         }
     }

@@ -1,8 +1,8 @@
 //! `/obix/`: where clients start (oBIX specification §4.1).
 
-use super::config;
 use super::element::Element;
 use super::scope::Scope;
+use super::{config, watch};
 
 /// The lobby with what this user may see.
 pub fn object(scope: &Scope<'_>) -> Element {
@@ -16,7 +16,8 @@ pub fn object(scope: &Scope<'_>) -> Element {
                 .with("is", "obix:About")
                 .with("displayName", "About"),
         )
-        .with_child(batch_op());
+        .with_child(batch_op())
+        .with_child(watch::reference());
     if let Some(root) = station.component(station.root())
         && scope.can_read(root.handle())
     {

@@ -2,13 +2,16 @@
 //!
 //! - `element`, `encode`, `decode`: objects and their XML; `time`, `value`: lexical forms and station values.
 //! - `address`: what a URL or an href names; `dispatch`: which file answers it, for requests and for batch members alike.
-//! - `lobby`, `about`, `config` (with `component`, `op`, `range`), `definition`, `units`, `history`, `alarm`, `batch`: one
-//!   file per branch of the tree.
+//! - `lobby`, `about`, `config` (with `component`, `op`, `range`), `definition`, `units`, `history`, `alarm`, `watch`,
+//!   `batch`: one file or folder per branch of the tree.
+//! - `command` (with `argument`): ops and writable properties of components.
 
 mod about;
 mod address;
 mod alarm;
+mod argument;
 mod batch;
+mod command;
 mod component;
 mod config;
 mod contract;
@@ -26,6 +29,7 @@ mod scope;
 mod time;
 mod units;
 mod value;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +42,8 @@ use address::Address;
 use element::Element;
 use error::ObixError;
 use scope::Caller;
+
+pub use watch::count as watch_count;
 
 /// Answers one authenticated request to the oBIX servlet; failures are `<err>` documents with HTTP 200
 /// (oBIX specification §1.2, §9).
@@ -95,7 +101,11 @@ fn put(caller: &Caller<'_>, request: &PlainRequest) -> Result<Element, ObixError
     let address = Address::of_request(&request.raw_path, request.raw_query.as_deref())?;
     let value = decode::document(&request.body)?
         .ok_or_else(|| ObixError::Failed("A PUT needs a value element as its body".into()))?;
-    dispatch::write(caller, &address, &value)
+    let mut written = dispatch::write(caller, &address, &value)?;
+    if written.get("href").is_none() {
+        written.set("href", format!("{}{}", caller.origin, address.canonical()));
+    }
+    Ok(written)
 }
 
 /// The answer of a servlet that is not set up to serve (oBIX specification §14).

@@ -5,6 +5,8 @@ mod preset;
 mod query;
 mod rollup;
 
+pub use filter::Filter;
+
 use super::address::Address;
 use super::element::Element;
 use super::error::ObixError;
@@ -12,7 +14,6 @@ use super::scope::Scope;
 use super::time::abstime;
 use crate::model::History;
 use crate::model::slot_name;
-use filter::Filter;
 
 /// Reads below `histories/`: the devices, the histories of one, a history, or a query with its filter in the URL.
 ///

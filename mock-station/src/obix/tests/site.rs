@@ -20,6 +20,7 @@ pub const POINTS: &str = "/obix/config/Drivers/BacnetNetwork/AHU_1/points";
 
 pub struct Site {
     pub station: MockStation,
+    pub clock: Arc<TestClock>,
     http: reqwest::Client,
 }
 
@@ -41,7 +42,8 @@ impl Site {
         for history in [doubled(), autumn()] {
             station.histories.insert(history);
         }
-        let shared = SharedStation::new(station, Arc::new(TestClock::at(now)));
+        let clock = Arc::new(TestClock::at(now));
+        let shared = SharedStation::new(station, clock.clone());
         let station = MockStation::builder()
             .station(shared)
             .start()
@@ -52,9 +54,15 @@ impl Site {
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .cookie_store(true)
+            // A restart of the station must not show as a dead connection of the pool.
+            .pool_max_idle_per_host(0)
             .build()
             .expect("a client without TLS roots");
-        Self { station, http }
+        Self {
+            station,
+            clock,
+            http,
+        }
     }
 
     pub async fn send(
@@ -108,6 +116,10 @@ impl Site {
 
     pub async fn get(&self, account: Account, target: &str) -> Element {
         self.object(account, "GET", target, None).await
+    }
+
+    pub async fn put(&self, account: Account, target: &str, body: &str) -> Element {
+        self.object(account, "PUT", target, Some(body)).await
     }
 
     pub async fn post(&self, account: Account, target: &str, body: &str) -> Element {

@@ -14,7 +14,14 @@ async fn a_client_finds_every_service_from_the_lobby() {
     );
     assert_eq!(
         names(&lobby),
-        ["about", "batch", "config", "histories", "alarms"]
+        [
+            "about",
+            "batch",
+            "watchService",
+            "config",
+            "histories",
+            "alarms"
+        ]
     );
     assert_eq!(attribute(member(&lobby, "about"), "is"), "obix:About");
     assert_eq!(attribute(member(&lobby, "batch"), "in"), "obix:BatchIn");
@@ -26,7 +33,10 @@ async fn a_client_finds_every_service_from_the_lobby() {
     assert_eq!(attribute(alarms, "href"), "config/Services/AlarmService/");
     assert!(attribute(alarms, "is").ends_with("obix:AlarmSubject"));
     let operator = site.get(OPERATOR, "/obix").await;
-    assert_eq!(names(&operator), ["about", "batch", "config", "histories"]);
+    assert_eq!(
+        names(&operator),
+        ["about", "batch", "watchService", "config", "histories"]
+    );
 }
 
 #[tokio::test]
