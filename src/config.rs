@@ -13,13 +13,14 @@ pub mod template;
 pub mod watch;
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 use url::Url;
 
+use crate::mcp::http::certificate::CertificateSource;
 use crate::mcp::http::checks::InboundLimits;
 use crate::mcp::http::health::RequiredService;
 use crate::mcp::protocol::Revision;
@@ -59,6 +60,8 @@ pub struct Config {
     pub base_path: String,
     pub data_dir: PathBuf,
     pub api_token: Option<Secret>,
+    /// None serves plain HTTP.
+    pub tls: Option<CertificateSource>,
     pub allowed_hosts: Vec<String>,
     pub allowed_origins: Vec<String>,
     pub required_services: Vec<RequiredService>,
@@ -107,6 +110,8 @@ impl Config {
             Some(folder) => PathBuf::from(folder),
             None => default_data_dir(),
         };
+        let tls = tls(settings, listen, &data_dir)?;
+        refuse_plain_network(settings, listen, tls.is_some())?;
         Ok(Self {
             enabled: settings.flag("enabled"),
             show_log: settings.flag("showLog"),
@@ -117,6 +122,7 @@ impl Config {
                 .trim_matches('/')
                 .to_owned(),
             api_token: api_token(settings)?,
+            tls,
             allowed_hosts: settings.list("allowedHosts"),
             allowed_origins: settings.list("allowedOrigins"),
             required_services: required_services(settings)?,
@@ -177,20 +183,85 @@ fn listen(settings: &Settings) -> Result<SocketAddr, ConfigError> {
                 format!("'{text}' is not an address such as 127.0.0.1:8723"),
             )
         })?;
-    let loopback = match address.ip() {
-        IpAddr::V4(ip) => ip.is_loopback(),
-        IpAddr::V6(ip) => ip.is_loopback(),
-    };
-    if !loopback && !settings.flag("allowPlainHttp") {
-        return Err(settings.wrong(
-            "listen",
-            format!(
-                "{address} can be reached from other machines, and tokens would cross the network unencrypted; \
-                 listen on 127.0.0.1 behind a reverse proxy with TLS, or set allowPlainHttp: true on a trusted network"
-            ),
-        ));
-    }
     Ok(address)
+}
+
+fn refuse_plain_network(
+    settings: &Settings,
+    listen: SocketAddr,
+    encrypted: bool,
+) -> Result<(), ConfigError> {
+    if listen.ip().is_loopback() || encrypted || settings.flag("allowPlainHttp") {
+        return Ok(());
+    }
+    Err(settings.wrong(
+        "listen",
+        format!(
+            "{listen} can be reached from other machines, and tokens would cross the network unencrypted; \
+             fill in the block tls (tls.generate: true makes a certificate), listen on 127.0.0.1, \
+             or set allowPlainHttp: true on a trusted network"
+        ),
+    ))
+}
+
+fn tls(
+    settings: &Settings,
+    listen: SocketAddr,
+    data_dir: &Path,
+) -> Result<Option<CertificateSource>, ConfigError> {
+    let file = |key: &str| settings.text(key).map(PathBuf::from);
+    let generate = settings.flag("tls.generate");
+    match (file("tls.certFile"), file("tls.keyFile")) {
+        (None, None) if generate => Ok(Some(CertificateSource::Generated {
+            folder: data_dir.to_owned(),
+            names: certificate_names(listen, &settings.list("allowedHosts")),
+        })),
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) if !generate => {
+            Ok(Some(CertificateSource::Files { certificate, key }))
+        }
+        (Some(_), Some(_)) => Err(settings.wrong(
+            "tls.generate",
+            "set either tls.generate or tls.certFile and tls.keyFile".to_owned(),
+        )),
+        (certificate, _) => {
+            let (given, missing) = if certificate.is_some() {
+                ("tls.certFile", "tls.keyFile")
+            } else {
+                ("tls.keyFile", "tls.certFile")
+            };
+            Err(settings.wrong(given, format!("{missing} is missing beside it")))
+        }
+    }
+}
+
+/// Names that clients may write into the address: the listening address, this machine, the allowed hosts.
+fn certificate_names(listen: SocketAddr, allowed_hosts: &[String]) -> Vec<String> {
+    let mut names = vec![
+        "localhost".to_owned(),
+        "127.0.0.1".to_owned(),
+        "::1".to_owned(),
+    ];
+    let host = (!listen.ip().is_unspecified()).then(|| listen.ip().to_string());
+    let allowed = allowed_hosts.iter().map(|host| bare_host(host));
+    for name in host.into_iter().chain(allowed) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// A host without port and brackets.
+fn bare_host(host: &str) -> String {
+    if let Some(inner) = host.strip_prefix('[') {
+        return inner.split(']').next().unwrap_or(inner).to_lowercase();
+    }
+    let name = match host.split_once(':') {
+        Some((name, port)) if !port.contains(':') => name,
+        _ => host,
+    };
+    name.to_lowercase()
 }
 
 fn api_token(settings: &Settings) -> Result<Option<Secret>, ConfigError> {

@@ -92,6 +92,9 @@ pub struct StdioOptions {
     /// PEM file of the authority that signed the bridge's certificate.
     #[arg(long)]
     pub ca_file: Option<PathBuf>,
+    /// SHA-256 fingerprint of the bridge's certificate, as the bridge prints it at its start.
+    #[arg(long, conflicts_with = "ca_file")]
+    pub fingerprint: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -89,6 +89,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
             session_idle: config.session_idle,
             sse_heartbeat: config.sse_heartbeat,
             limits: config.inbound,
+            tls: None,
         },
         station: StationEnd(facade),
         policy: SharedPolicy::new(Policy::of(config)),

@@ -27,7 +27,11 @@ pub async fn run(options: StdioOptions, log: &LogOptions) -> anyhow::Result<Endi
     if !["http", "https"].contains(&options.url.scheme()) {
         bail!("'{}' is no http or https address", options.url);
     }
-    let trust = options.ca_file.map_or(Trust::System, Trust::CaFile);
+    let trust = match (options.fingerprint, options.ca_file) {
+        (Some(fingerprint), _) => Trust::pinned(&fingerprint)?,
+        (None, Some(file)) => Trust::CaFile(file),
+        (None, None) => Trust::System,
+    };
     let relay = Relay::new(options.url, Secret::new(token.trim()), &trust)?;
     let (stop, watcher) = shutdown::watch();
     relay

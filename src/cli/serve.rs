@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::config::load::{ENVIRONMENT_PREFIX, Settings, read};
 use crate::config::policy::SharedPolicy;
 use crate::mcp::bridge::Bridge;
+use crate::mcp::http::certificate::{CertificateSource, Certificates};
 use crate::mcp::http::{HttpServer, OpenSessions};
 use crate::mcp::stdio;
 use crate::tools::{Principal, ToolSets};
@@ -149,12 +150,31 @@ pub async fn start_http(
         bridge,
         authenticator,
         health,
-        http,
+        mut http,
         station,
         policy: _,
     } = assembly;
+    if let Some(source) = &config.tls {
+        http.tls = Some(open_certificate(source, &stop)?);
+    }
     let server = HttpServer::start(bridge, authenticator, health, http, listener, stop).await?;
     Ok((server, station))
+}
+
+/// The bridge's certificate, read again when its files change.
+fn open_certificate(
+    source: &CertificateSource,
+    stop: &CancellationToken,
+) -> anyhow::Result<Arc<Certificates>> {
+    let certificates = Arc::new(Certificates::open(source)?);
+    if let Err(error) = certificates.watch(stop.clone()) {
+        tracing::warn!(%error, "a new certificate will need a restart");
+    }
+    tracing::info!(
+        fingerprint = %certificates.fingerprint(), file = %certificates.file().display(),
+        "serving HTTPS; clients can pin this SHA-256 fingerprint or trust this certificate file"
+    );
+    Ok(certificates)
 }
 
 /// The configuration file of the user, else that of the service.

@@ -55,7 +55,7 @@ pub const KEYS: &[Key] = &[
         "listen",
         Kind::Text,
         "127.0.0.1:8723",
-        "Address and port of the bridge. Anything but this machine itself needs allowPlainHttp: true.",
+        "Address and port of the bridge. Anything but this machine itself needs tls, or allowPlainHttp: true.",
     ),
     key(
         "allowPlainHttp",
@@ -225,6 +225,24 @@ pub const KEYS: &[Key] = &[
         Kind::Flag,
         "false",
         "Accepts any certificate. Everyone on the way can then read and change everything.",
+    ),
+    key(
+        "tls.certFile",
+        Kind::Text,
+        "",
+        "PEM file of the bridge's own certificate and its chain; read again when it changes.",
+    ),
+    key(
+        "tls.keyFile",
+        Kind::Text,
+        "",
+        "PEM file of its private key.",
+    ),
+    key(
+        "tls.generate",
+        Kind::Flag,
+        "false",
+        "Serves HTTPS with a self-signed certificate, made once and kept in dataDir.",
     ),
     key(
         "writes.enabled",

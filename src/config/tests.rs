@@ -132,10 +132,48 @@ fn a_short_token_is_refused_without_being_shown() {
 
 #[test]
 fn other_machines_are_let_in_only_on_purpose() {
-    assert!(refusal("listen: 0.0.0.0:8723").contains("allowPlainHttp"));
+    let message = refusal("listen: 0.0.0.0:8723");
+    for key in ["'listen'", "tls.generate: true", "allowPlainHttp: true"] {
+        assert!(message.contains(key), "{key}: {message}");
+    }
     let config = read("listen: 0.0.0.0:8723\nallowPlainHttp: true").expect("on purpose");
     assert_eq!(config.listen.port(), 8723);
     assert!(read("listen: localhost:9000").is_ok());
+}
+
+#[test]
+fn with_a_certificate_other_machines_are_let_in() {
+    let config = read(
+        "listen: 10.0.0.4:8723\ndataDir: data\nallowedHosts: [BMS.example:8723, '[fd00::1]:1']\ntls: {generate: true}",
+    )
+    .expect("encrypted");
+    let names = [
+        "localhost",
+        "127.0.0.1",
+        "::1",
+        "10.0.0.4",
+        "bms.example",
+        "fd00::1",
+    ];
+    assert_eq!(
+        config.tls,
+        Some(CertificateSource::Generated {
+            folder: "data".into(),
+            names: names.map(str::to_owned).to_vec(),
+        })
+    );
+    let config = read("listen: 0.0.0.0:8723\ntls: {certFile: a.pem, keyFile: b.pem}");
+    assert_eq!(
+        config.expect("encrypted").tls,
+        Some(CertificateSource::Files {
+            certificate: "a.pem".into(),
+            key: "b.pem".into(),
+        })
+    );
+    assert!(refusal("tls: {certFile: a.pem}").contains("tls.keyFile is missing"));
+    assert!(refusal("tls: {keyFile: a.pem}").contains("tls.certFile is missing"));
+    let both = "tls:\n  certFile: a\n  keyFile: b\n  generate: true";
+    assert!(refusal(both).contains("line 4"));
 }
 
 #[test]

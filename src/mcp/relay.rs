@@ -268,9 +268,13 @@ impl Relay {
 
     fn unreachable(&self, error: &StationError) -> String {
         let cause = match error {
-            StationError::Unreachable { cause, .. } | StationError::Certificate { cause, .. } => {
-                cause.clone()
+            StationError::Certificate { cause, .. } => {
+                return format!(
+                    "The certificate of the bridge at {} is not trusted: {cause}. Give the relay --ca-file or --fingerprint.",
+                    self.url
+                );
             }
+            StationError::Unreachable { cause, .. } => cause.clone(),
             StationError::Timeout { after, .. } => {
                 format!("no answer within {} s", after.as_secs())
             }

@@ -14,6 +14,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::tls::PeerAddress;
 use super::{Front, HttpOptions, prefix};
 use crate::mcp::auth::AuthFailure;
 use crate::mcp::message::error_body;
@@ -218,9 +219,9 @@ async fn check(
     if request.method == Method::OPTIONS && matches!(origin, Origin::Listed(_)) {
         return Ok(None);
     }
-    if let (Some(limiter), Some(ConnectInfo(address))) = (
+    if let (Some(limiter), Some(ConnectInfo(PeerAddress(address)))) = (
         &front.visitors.addresses,
-        request.extensions.get::<ConnectInfo<SocketAddr>>(),
+        request.extensions.get::<ConnectInfo<PeerAddress>>(),
     ) && limiter.check_key(&address.ip()).is_err()
     {
         return Err(too_many());

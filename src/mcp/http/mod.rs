@@ -6,8 +6,10 @@
 //! - [`streamable`]: POST, GET and DELETE of `/mcp`.
 //! - [`legacy_sse`]: `/sse` and `/messages`.
 //! - [`reply`]: plain JSON or an event stream.
+//! - [`tls`]: connections from clients; [`certificate`]: the certificate they are shown.
 //! - [`health`] answers `/health`.
 
+pub mod certificate;
 pub mod checks;
 pub mod health;
 pub mod legacy_sse;
@@ -15,6 +17,7 @@ pub mod reply;
 pub mod sessions;
 pub mod spelling;
 pub mod streamable;
+pub mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,15 +28,16 @@ use axum::http::{StatusCode, Uri};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use self::certificate::Certificates;
 use self::checks::{InboundLimits, Visitors};
 use self::health::Health;
 use self::legacy_sse::SseTable;
 use self::sessions::SessionTable;
 use self::spelling::HeaderSpelling;
+use self::tls::{Entrance, PeerAddress};
 use super::auth::Authenticator;
 use super::bridge::Bridge;
 use crate::tools::SessionCounts;
@@ -54,6 +58,8 @@ pub struct HttpOptions {
     /// Time between signs of life on a quiet stream of the older transport.
     pub sse_heartbeat: Duration,
     pub limits: InboundLimits,
+    /// The certificate to serve over TLS with; none serves plain HTTP.
+    pub tls: Option<Arc<Certificates>>,
 }
 
 impl Default for HttpOptions {
@@ -66,6 +72,7 @@ impl Default for HttpOptions {
             session_idle: Duration::from_secs(1800),
             sse_heartbeat: Duration::from_secs(25),
             limits: InboundLimits::default(),
+            tls: None,
         }
     }
 }
@@ -86,6 +93,7 @@ pub struct Front {
 pub struct HttpServer {
     address: SocketAddr,
     base_path: String,
+    scheme: &'static str,
     sessions: Arc<SessionTable>,
     streams: Arc<SseTable>,
     task: tokio::task::JoinHandle<()>,
@@ -117,7 +125,7 @@ impl HttpServer {
     /// Starts to serve on `listener` until `stop` fires.
     ///
     /// # Errors
-    /// The listener's address cannot be read.
+    /// The listener's address cannot be read, or the TLS library refuses its settings.
     pub async fn start(
         bridge: Arc<Bridge>,
         authenticator: Authenticator,
@@ -136,6 +144,13 @@ impl HttpServer {
         });
         let visitors = Visitors::new(&options, address);
         let base_path = options.base_path.clone();
+        let tls = match options.tls.clone() {
+            Some(certificates) => {
+                Some(tls::server_config(certificates).map_err(std::io::Error::other)?)
+            }
+            None => None,
+        };
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let held = (sessions.clone(), streams.clone());
         let spelling = HeaderSpelling::of("WWW-Authenticate").await;
         let front = Arc::new(Front {
@@ -149,16 +164,11 @@ impl HttpServer {
             spelling,
         });
         tokio::spawn(sweep(front.clone(), stop.clone()));
-        let service = router(front).into_make_service_with_connect_info::<SocketAddr>();
-        // Nagle's algorithm would hold small answers back for 40 ms.
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY could not be set");
-            }
-        });
+        let service = router(front).into_make_service_with_connect_info::<PeerAddress>();
+        let entrance = Entrance::new(listener, tls)?;
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
-            let served = axum::serve(listener, service)
+            let served = axum::serve(entrance, service)
                 .with_graceful_shutdown(stopped.clone().cancelled_owned());
             tokio::select! {
                 outcome = served.into_future() => if let Err(error) = outcome {
@@ -172,6 +182,7 @@ impl HttpServer {
         Ok(Self {
             address,
             base_path,
+            scheme,
             sessions: held.0,
             streams: held.1,
             task,
@@ -186,7 +197,8 @@ impl HttpServer {
 
     /// The URL of the MCP endpoint.
     pub fn endpoint(&self) -> String {
-        format!("http://{}{}/mcp", self.address, prefix(&self.base_path))
+        let base = prefix(&self.base_path);
+        format!("{}://{}{base}/mcp", self.scheme, self.address)
     }
 
     /// A handle on the sessions that outlives this value.
