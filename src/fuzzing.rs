@@ -6,7 +6,7 @@ use crate::station::facets::Facets;
 use crate::station::ord::{HistoryId, Ord, SlotPath, escape, split_ord_list, unescape};
 use crate::station::web::TableQuery;
 use crate::station::web::csv::{CsvError, CsvReader, Ending, Record};
-use crate::station::{boxp, obix};
+use crate::station::{boxp, fox as fox_protocol, obix};
 
 pub use crate::station::web::scram_messages as scram;
 
@@ -14,10 +14,11 @@ pub use crate::station::web::scram_messages as scram;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("csv", csv),
     ("obix_xml", obix_xml),
     ("box_json", box_json),
+    ("fox", fox),
     ("ord", ord),
     ("facets", facets),
     ("scram", scram),
@@ -73,6 +74,23 @@ fn decode_nodes(json: &serde_json::Value) {
     // Nodes arrive inside operations of many shapes.
     for inner in json.as_array().into_iter().flatten() {
         let _ = boxp::Node::decode(inner);
+    }
+}
+
+/// Fox frames, one after the other.
+pub fn fox(data: &[u8]) {
+    use fox_protocol::frame::{Parsed, parse};
+    let mut rest = data;
+    while let Ok(Parsed::Frame(frame, length)) = parse(rest) {
+        assert!(
+            (1..=rest.len()).contains(&length),
+            "{length} of {}",
+            rest.len()
+        );
+        for field in &frame.fields {
+            let _ = field.text();
+        }
+        rest = rest.get(length..).unwrap_or_default();
     }
 }
 

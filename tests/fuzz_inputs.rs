@@ -24,6 +24,9 @@ fn documents(target: &str) -> &'static [&'static str] {
             r#"{"p":"box","v":"2.3","n":1,"m":[{"r":0,"t":"rp","c":"ord","k":"resolve","b":{"n":"P","t":"control:NumericPoint","h":"2f1","s":[{"n":"out","t":"baja:StatusNumeric","s":[{"n":"value","v":"14.5"},{"n":"status","v":"8"}],"d":"14.5 {alarm}"}]}},{"r":1,"t":"rp","c":"sys","k":"x","b":{"isErr":true,"m":"no"}}]}"#,
             r#"{"nm":"p","n":"P","dn":"Point","t":"control:BooleanWritable","f":"sr","x":"trueText=s:on|falseText=s:off","s":[{"nm":"a","n":"active","apd":{"t":"baja:Override"}}],"k":[{"id":"1","ss":"out","to":"h:3","ts":"in"}]}"#,
         ],
+        "fox" => &[
+            "fox a 1 -1 fox hello\n{\nfox.version=s:1.0.1\nid=i:1\nhostName=s:st1\nhostAddress=s:192.0.2.1\napp.name=s:Station\ntimeZone=s:Europe/Paris;3600000;3600000;null;null\n};;\nfox a 2 -1 fox x\n{\n};;\n",
+        ],
         "ord" => &[
             "station:|slot:/Drivers/BacnetNetwork/AHU_1/points/Temp$e9rature$20ext",
             "local:|foxs:|station:|slot:/Logic|bql:select name, out.value from control:NumericPoint where name like 'A%'",

@@ -70,8 +70,16 @@ fn table() -> Vec<Example> {
             json!({"ord": point, "from": from, "to": to, "limit": 500}),
             all,
         ),
-        row("getActiveAlarms", json!({}), tables),
+        row("getActiveAlarms", json!({}), all),
         row("getAlarmHistory", json!({"from": from, "to": to}), tables),
+        row("listHistories", json!({"limit": 100}), all),
+        row("listSchedules", json!({}), all),
+        row(
+            "readSchedule",
+            json!({"ord": "station:|slot:/Logic/Occupancy"}),
+            trees,
+        ),
+        row("listOverrides", json!({"ord": drivers}), all),
     ]
 }
 

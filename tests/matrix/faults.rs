@@ -256,7 +256,8 @@ impl Run<'_> {
         let mock = &self.bench.mock;
         let open = (mock.sessions(), mock.box_sessions());
         self.bench.facade.close().await;
-        let left = (self.bench.mock.sessions(), self.bench.mock.box_sessions());
+        let mock = &self.bench.mock;
+        let left = (mock.sessions(), mock.box_sessions());
         if open.0 > 1 || open.1 > 1 {
             self.note(
                 "all tools",

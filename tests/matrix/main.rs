@@ -9,3 +9,4 @@ mod faults;
 mod soak;
 #[path = "../tools/support.rs"]
 mod support;
+mod watches;

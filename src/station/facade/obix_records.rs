@@ -239,7 +239,7 @@ fn open_alarm(alarm: ObixAlarm, zone: Tz) -> AlarmRecord {
             }
             .to_owned(),
         ),
-        transition: alarm.to_state,
+        transition: transition(alarm.from_state.as_deref(), alarm.to_state),
         is_open: Some(true),
         is_acknowledged: Some(alarm.is_acknowledged),
         is_normal: Some(!alarm.is_active),
@@ -249,4 +249,20 @@ fn open_alarm(alarm: ObixAlarm, zone: Tz) -> AlarmRecord {
         normal_time: local(alarm.normal_timestamp),
         user: None,
     }
+}
+
+/// The transition that made the alarm: oBIX tells the latest one, which of an alarm that is over leads back to normal.
+fn transition(from: Option<&str>, to: Option<String>) -> Option<String> {
+    let to = to?;
+    let made = match from {
+        Some(from) if to == "normal" => from,
+        _ => &to,
+    };
+    Some(match made {
+        "offnormal" => "toOffnormal".to_owned(),
+        "fault" => "toFault".to_owned(),
+        "alert" => "toAlert".to_owned(),
+        "normal" => "toNormal".to_owned(),
+        other => other.to_owned(),
+    })
 }
