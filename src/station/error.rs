@@ -15,6 +15,8 @@ pub enum AuthCause {
     Refused,
     /// The user's authentication scheme differs from the configured one.
     WrongScheme,
+    /// The proof of the password was sent and not answered: the station may have counted a failed login.
+    Unanswered,
     /// The station could not prove that it knows the password: it may be an impostor.
     ServerSignature,
     /// The licence agreement waits for acceptance by this user.
@@ -38,6 +40,10 @@ impl AuthCause {
                 "set station.scheme to the user's Authentication Scheme Name (DigestScheme: form-scram or \
                  header-scram; HTTPBasicScheme: basic)"
             }
+            Self::Unanswered => {
+                "check that the station is running and not overloaded; the attempt may count as a failed login, \
+                 therefore it is not repeated at once"
+            }
             Self::ServerSignature => {
                 "make sure the address and the certificate are those of the real station, and change the password if \
                  in doubt"
@@ -56,8 +62,9 @@ impl AuthCause {
 
     fn sentence(self) -> &'static str {
         match self {
-            Self::Refused => "refused the login",
+            Self::Refused => "refused user name or password",
             Self::WrongScheme => "does not offer the configured login scheme to this user",
+            Self::Unanswered => "did not say whether it accepts the password",
             Self::ServerSignature => "could not prove that it knows the password",
             Self::EulaPending => "wants its licence agreement accepted first",
             Self::SessionExpired => "had ended the session before the write arrived",
@@ -94,7 +101,12 @@ pub enum StationError {
         detail: String,
     },
     /// A login failed a moment ago; the bridge does not risk a lock-out.
-    #[error("the last login of {user} at {station} failed ({reason}); the next attempt is possible in {} s", .remaining.as_secs().max(1))]
+    #[error(
+        "the station {station} {cause} (user {user}) at the last login: {reason}; {}; the bridge tries again no sooner \
+         than in {} s, so that the user is not locked out",
+        cause.remedy(),
+        .remaining.as_secs().max(1)
+    )]
     Latched {
         station: String,
         user: String,
@@ -102,6 +114,12 @@ pub enum StationError {
         reason: String,
         cause: AuthCause,
     },
+    /// The login did not end in time; no proof of the password was under way.
+    #[error(
+        "the station {station} did not answer the login within {:.1} s; check that its login page opens in a browser, or try again when the station is less busy",
+        .after.as_secs_f64()
+    )]
+    LoginTimeout { station: String, after: Duration },
     /// The answer did not come in time.
     #[error("{what} was not answered within {:.1} s; ask for less, or try again when the station is less busy", .after.as_secs_f64())]
     Timeout { what: String, after: Duration },
@@ -184,7 +202,7 @@ impl StationError {
             Self::Unreachable { .. } => "station-unreachable",
             Self::Certificate { .. } => "station-certificate",
             Self::Auth { .. } | Self::Latched { .. } => "station-auth",
-            Self::Timeout { .. } => "station-timeout",
+            Self::Timeout { .. } | Self::LoginTimeout { .. } => "station-timeout",
             Self::Cancelled { .. } => "cancelled",
             Self::PermissionDenied { .. } => "permission-denied",
             Self::NotFound { .. } => "not-found",
@@ -207,6 +225,7 @@ impl StationError {
             self,
             Self::Unreachable { .. }
                 | Self::Timeout { .. }
+                | Self::LoginTimeout { .. }
                 | Self::Busy { .. }
                 | Self::Latched { .. }
         )

@@ -111,6 +111,7 @@ fn common(error: StationError) -> ToolError {
         StationError::Unreachable { station, .. }
         | StationError::Certificate { station, .. }
         | StationError::Auth { station, .. }
+        | StationError::LoginTimeout { station, .. }
         | StationError::Busy { station, .. } => {
             ToolError::station(error.kind(), text).with("station", station.clone())
         }

@@ -5,6 +5,7 @@ mod dialects;
 mod faults;
 mod login;
 mod session;
+mod strangers;
 mod transport;
 mod wire;
 

@@ -379,7 +379,16 @@ async fn an_interface_that_refuses_a_good_login_is_named_and_costs_one_new_login
 
 /// A server that plays the header exchange without knowing the password.
 fn impostor() -> Arc<Script> {
-    script(|head, _| {
+    header_exchange(|| {
+        let last = URL_SAFE_NO_PAD.encode("v=AFzQaoo69oHDlFwPyJ3M0e5iHMHj5zHjAS2aa+QYE1g=");
+        let info = format!("Authentication-Info: authToken=stolen, hash=SHA-256, data={last}\r\n");
+        answer("200 OK", &info, TABLE)
+    })
+}
+
+/// A server that plays the header exchange up to the proof of the password, which gets what `at_proof` says.
+pub fn header_exchange(at_proof: impl Fn() -> Reply + Send + Sync + 'static) -> Arc<Script> {
+    script(move |head, _| {
         let authorization = head
             .lines()
             .find_map(|line| line.strip_prefix("authorization: "))
@@ -413,9 +422,7 @@ fn impostor() -> Arc<Script> {
                 "SCRAM handshakeToken=t2, data={first}, hash=SHA-256"
             ));
         }
-        let last = URL_SAFE_NO_PAD.encode("v=AFzQaoo69oHDlFwPyJ3M0e5iHMHj5zHjAS2aa+QYE1g=");
-        let info = format!("Authentication-Info: authToken=stolen, hash=SHA-256, data={last}\r\n");
-        answer("200 OK", &info, TABLE)
+        at_proof()
     })
 }
 

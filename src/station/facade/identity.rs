@@ -289,6 +289,7 @@ pub(super) fn is_hopeless(error: &FacadeError) -> bool {
                         | StationError::Auth { .. }
                         | StationError::Latched { .. }
                         | StationError::Timeout { .. }
+                        | StationError::LoginTimeout { .. }
                         | StationError::Cancelled { .. }
                         | StationError::Setup { .. }
                 )

@@ -1,16 +1,17 @@
 //! The three login schemes; each is one conversation from anonymous to logged in.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, SET_COOKIE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use url::Url;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use super::expiry::{is_login_page, is_login_path, redirect_target};
+use super::markup::begins_like_markup;
 use super::request::{LoginScheme, Secret};
 use super::scram::{ClientFirst, ScramError};
 use super::session::{Inner, sensitive};
@@ -123,7 +124,7 @@ async fn form_scram(session: &Inner) -> Result<(), StationError> {
     not_ready(session, &prelogin)?;
     session.state().jar.ensure("niagara_userid", &encoded_user);
 
-    let first = ClientFirst::new(user).map_err(|error| scram_failure(session, error))?;
+    let first = ClientFirst::new(user).map_err(|error| broken_exchange(session, error))?;
     let body = format!(
         "action=sendClientFirstMessage&clientFirstMessage={}",
         first.message()
@@ -132,22 +133,25 @@ async fn form_scram(session: &Inner) -> Result<(), StationError> {
     not_ready(session, &answer)?;
     let text = answer.text();
     if answer.status != 200 || !text.trim_start().starts_with("r=") {
-        return Err(session.auth(AuthCause::WrongScheme, answer.describe()));
+        let is_station = prelogin.is_of_niagara() || answer.is_of_niagara();
+        return Err(no_exchange(session, &answer, is_station));
     }
     let last = first
         .answer(&text, session.options.password.expose())
-        .map_err(|error| scram_failure(session, error))?;
+        .map_err(|error| broken_exchange(session, error))?;
     let body = format!(
         "action=sendClientFinalMessage&clientFinalMessage={}",
         last.message()
     );
-    let answer = Step::post(CHECK, LOGIN_SUPPORT, body).send(session).await?;
+    let answer = Step::post(CHECK, LOGIN_SUPPORT, body)
+        .send_proof(session)
+        .await?;
     not_ready(session, &answer)?;
     if !(200..300).contains(&answer.status) {
         return Err(session.auth(AuthCause::Refused, answer.describe()));
     }
     last.verify(&answer.text())
-        .map_err(|error| scram_failure(session, error))?;
+        .map_err(|error| refused_proof(session, error))?;
     enter(session).await
 }
 
@@ -198,22 +202,29 @@ async fn follow(session: &Inner, method: Method, target: &str) -> Result<Answer,
 async fn header_scram(session: &Inner) -> Result<(), StationError> {
     let user = &session.options.user;
     let hello = format!("HELLO username={}", URL_SAFE_NO_PAD.encode(user));
-    let challenge = handshake(session, hello).await?;
-    let first = ClientFirst::new(user).map_err(|error| scram_failure(session, error))?;
+    let answer = handshake(session, hello).await?;
+    let challenge = match answer.challenge() {
+        Some(challenge) => challenge,
+        None => {
+            let is_station = answer.is_of_niagara() || has_login_page(session).await?;
+            return Err(no_exchange(session, &answer, is_station));
+        }
+    };
+    let first = ClientFirst::new(user).map_err(|error| broken_exchange(session, error))?;
     let message = challenge.reply(first.message());
-    let challenge = handshake(session, message).await?;
-    let server_first = challenge.data().ok_or_else(|| {
-        session.auth(
-            AuthCause::WrongScheme,
-            "its SCRAM challenge carries no readable data",
-        )
-    })?;
+    let answer = handshake(session, message).await?;
+    let challenge = answer
+        .challenge()
+        .ok_or_else(|| no_exchange(session, &answer, true))?;
+    let server_first = challenge
+        .data()
+        .ok_or_else(|| broken_exchange(session, ScramError::FirstMessage))?;
     let last = first
         .answer(&server_first, session.options.password.expose())
-        .map_err(|error| scram_failure(session, error))?;
+        .map_err(|error| broken_exchange(session, error))?;
     let answer = Step::get(PROBE)
         .with_authorization(challenge.reply(last.message().to_owned()))
-        .send(session)
+        .send_proof(session)
         .await?;
     not_ready(session, &answer)?;
     let info = answer
@@ -226,7 +237,7 @@ async fn header_scram(session: &Inner) -> Result<(), StationError> {
     };
     let server_final = info.data().unwrap_or_default();
     last.verify(&server_final)
-        .map_err(|error| scram_failure(session, error))?;
+        .map_err(|error| refused_proof(session, error))?;
     let Some(token) = info.get("authtoken") else {
         return Err(session.auth(
             AuthCause::Refused,
@@ -244,31 +255,54 @@ async fn header_scram(session: &Inner) -> Result<(), StationError> {
     Ok(())
 }
 
-/// One step that is answered 401 with the next challenge.
-async fn handshake(session: &Inner, authorization: String) -> Result<Challenge, StationError> {
+/// One step that should be answered 401 with the next challenge.
+async fn handshake(session: &Inner, authorization: String) -> Result<Answer, StationError> {
     let answer = Step::get(PROBE)
         .with_authorization(authorization)
         .send(session)
         .await?;
     not_ready(session, &answer)?;
-    answer
-        .headers
-        .get_all(WWW_AUTHENTICATE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .find_map(Challenge::scram)
-        .filter(|_| answer.status == 401)
-        .ok_or_else(|| {
-            session.auth(
-                AuthCause::WrongScheme,
-                format!("{} without a SCRAM challenge", answer.describe()),
-            )
-        })
+    Ok(answer)
 }
 
-fn scram_failure(session: &Inner, error: ScramError) -> StationError {
+/// Whether a Niagara login page stands at the address, asked without a credential.
+async fn has_login_page(session: &Inner) -> Result<bool, StationError> {
+    let page = Step::get("/prelogin").anonymous().send(session).await?;
+    Ok(page.is_of_niagara())
+}
+
+/// An answer before the proof that does not go on with the exchange: no credential was judged yet. Only a station that
+/// is known as one can say that the scheme is wrong; anything else may be a stranger who must not be told a password.
+fn no_exchange(session: &Inner, answer: &Answer, is_station: bool) -> StationError {
+    if is_station && answer.turns_away() {
+        return session.auth(AuthCause::WrongScheme, answer.describe());
+    }
+    StationError::Protocol {
+        target: format!("the login at {}", session.station()),
+        expected: "a Niagara login",
+        found: answer.describe(),
+    }
+}
+
+/// A SCRAM message before the proof that cannot be used.
+fn broken_exchange(session: &Inner, error: ScramError) -> StationError {
+    match error {
+        ScramError::Nonce => session.auth(AuthCause::ServerSignature, error.to_string()),
+        ScramError::Random => StationError::Setup {
+            detail: error.to_string(),
+        },
+        _ => StationError::Protocol {
+            target: format!("the login at {}", session.station()),
+            expected: "a SCRAM message",
+            found: format!("something else: {error}"),
+        },
+    }
+}
+
+/// The station's answer to the proof does not confirm it.
+fn refused_proof(session: &Inner, error: ScramError) -> StationError {
     let cause = match error {
-        ScramError::WrongSignature | ScramError::Nonce => AuthCause::ServerSignature,
+        ScramError::WrongSignature => AuthCause::ServerSignature,
         _ => AuthCause::Refused,
     };
     session.auth(cause, error.to_string())
@@ -452,6 +486,20 @@ impl<'a> Step<'a> {
     }
 
     async fn send(self, session: &Inner) -> Result<Answer, StationError> {
+        self.send_noting(session, &AtomicBool::new(false)).await
+    }
+
+    /// Sends the proof of the password: until an answer comes, the station may have counted a bad login.
+    async fn send_proof(self, session: &Inner) -> Result<Answer, StationError> {
+        let answer = self.send_noting(session, &session.proof_is_out).await?;
+        // A gateway answers for itself: the station behind it may have judged the proof.
+        if !matches!(answer.status, 502 | 504) {
+            session.proof_is_out.store(false, Ordering::Relaxed);
+        }
+        Ok(answer)
+    }
+
+    async fn send_noting(self, session: &Inner, sent: &AtomicBool) -> Result<Answer, StationError> {
         let url = session.url(self.target)?;
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
@@ -475,10 +523,9 @@ impl<'a> Step<'a> {
             body: self.body,
         };
         let scope = CallScope::unlimited();
-        let sent = AtomicBool::new(false);
         let response = session
             .http
-            .send(request, TimeoutClass::Standard, &scope, &sent)
+            .send(request, TimeoutClass::Standard, &scope, sent)
             .await?;
         if self.cookies {
             session.state().jar.store(&response.headers);
@@ -507,10 +554,38 @@ impl Answer {
             || (self.status == 200 && is_login_page(&self.body))
     }
 
+    /// Marks that only a Niagara login leaves: its housekeeping cookies (Station web specification §2.5) or its page.
+    fn is_of_niagara(&self) -> bool {
+        self.headers
+            .get_all(SET_COOKIE)
+            .iter()
+            .any(|cookie| cookie.as_bytes().starts_with(b"niagara_"))
+            || is_login_page(&self.body)
+    }
+
+    /// A refusal as stations word it when the user has another scheme (Station web specification §2.3, "Failures").
+    fn turns_away(&self) -> bool {
+        let is_text = !begins_like_markup(&self.body) && !self.body.trim_ascii().starts_with(b"{");
+        self.wants_login() || matches!(self.status, 400 | 403) || (self.status == 200 && is_text)
+    }
+
+    /// The SCRAM challenge of a handshake step.
+    fn challenge(&self) -> Option<Challenge> {
+        self.headers
+            .get_all(WWW_AUTHENTICATE)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .find_map(Challenge::scram)
+            .filter(|_| self.status == 401)
+    }
+
     /// What arrived, without anything secret: the status and where a redirect leads.
     fn describe(&self) -> String {
         match &self.location {
             Some(next) => format!("HTTP {} to {}", self.status, next.path()),
+            None if self.status == 200 && begins_like_markup(&self.body) => {
+                "an HTML page (HTTP 200)".to_owned()
+            }
             None if self.status == 200 => "HTTP 200 with an unexpected body".to_owned(),
             None => format!("HTTP {}", self.status),
         }

@@ -59,7 +59,12 @@ pub struct WebOptions {
     pub limits: HttpLimits,
     /// Pause after a failed login before the next attempt.
     pub latch: Duration,
+    /// Time for all steps of a login together; shorter than a tool call, so that the call can tell what happened.
+    pub login_timeout: Duration,
 }
+
+/// Shorter than the 9 s of a tool call.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(8);
 
 impl WebOptions {
     /// Options with default limits, a 30 s latch and certificates as the operating system trusts them.
@@ -72,6 +77,7 @@ impl WebOptions {
             trust: Trust::default(),
             limits: HttpLimits::default(),
             latch: Duration::from_secs(30),
+            login_timeout: LOGIN_TIMEOUT,
         }
     }
 }

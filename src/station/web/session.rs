@@ -1,11 +1,13 @@
 //! One identity's session with a station, shared by every interface.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
@@ -19,8 +21,6 @@ use crate::clock::SharedClock;
 use crate::station::error::{AuthCause, StationError};
 use crate::station::http::{CallScope, HttpClient, HttpRequest, HttpResponse, station_of};
 
-/// All steps of a login together.
-const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
 /// A logout must not hold up the end of the process.
 const LOGOUT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Name of the CSRF header (Station web specification §2.6).
@@ -39,8 +39,24 @@ pub(super) struct Inner {
     pub(super) options: WebOptions,
     pub(super) http: HttpClient,
     pub(super) clock: SharedClock,
+    /// The proof of a password went out and has not been answered.
+    pub(super) proof_is_out: AtomicBool,
+    /// Keeps login and logout apart.
     login: tokio::sync::Mutex<()>,
+    /// The login under way, which all callers share, its failure included.
+    flight: Mutex<Option<Flight>>,
     state: Mutex<State>,
+}
+
+type Flight = Shared<BoxFuture<'static, Result<Lease, StationError>>>;
+
+/// Makes room for the next login when this one ends, however it ends.
+struct FlightEnd(Arc<Inner>);
+
+impl Drop for FlightEnd {
+    fn drop(&mut self) {
+        *self.0.flight() = None;
+    }
 }
 
 /// What a login leaves behind.
@@ -67,8 +83,8 @@ struct Latch {
     reason: String,
 }
 
-/// A login in use: its number, and whether this very call made it.
-#[derive(Clone, Copy)]
+/// A login in use: its number, and whether it was made for this very call.
+#[derive(Debug, Clone, Copy)]
 struct Lease {
     generation: u64,
     fresh: bool,
@@ -115,7 +131,9 @@ impl WebSession {
                 options,
                 http,
                 clock,
+                proof_is_out: AtomicBool::new(false),
                 login: tokio::sync::Mutex::new(()),
+                flight: Mutex::new(None),
                 state: Mutex::new(state),
             }),
         })
@@ -260,17 +278,14 @@ impl WebSession {
                 fresh: false,
             });
         }
-        let inner = Arc::clone(&self.inner);
-        // A login runs to its end even if this caller gives up: an abandoned one would leave a bad login uncounted.
-        let login = tokio::spawn(async move { inner.log_in_once().await });
-        let joined = async {
-            login.await.unwrap_or_else(|_| {
-                Err(StationError::Cancelled {
-                    what: "the login".to_owned(),
-                })
-            })
-        };
-        scope.run("the login", joined).await
+        let outcome = scope.run("the login", self.inner.shared_login()).await;
+        outcome.map_err(|error| match error {
+            StationError::Timeout { after, .. } => StationError::LoginTimeout {
+                station: self.station(),
+                after,
+            },
+            other => other,
+        })
     }
 
     async fn attempt(
@@ -385,6 +400,29 @@ impl Inner {
         }
     }
 
+    fn flight(&self) -> MutexGuard<'_, Option<Flight>> {
+        self.flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The login under way, or a new one.
+    fn shared_login(self: &Arc<Self>) -> Flight {
+        let mut flight = self.flight();
+        if let Some(running) = flight.as_ref() {
+            return running.clone();
+        }
+        let end = FlightEnd(Arc::clone(self));
+        // A login runs to its end even if its callers give up: an abandoned one would leave a bad login uncounted.
+        let login = tokio::spawn(async move { end.0.log_in_once().await });
+        let joined = async {
+            login.await.unwrap_or_else(|_| {
+                Err(StationError::Cancelled {
+                    what: "the login".to_owned(),
+                })
+            })
+        };
+        flight.insert(joined.boxed().shared()).clone()
+    }
+
     async fn log_in_once(&self) -> Result<Lease, StationError> {
         let _only = self.login.lock().await;
         if let Some(generation) = self.ready()? {
@@ -394,9 +432,11 @@ impl Inner {
             });
         }
         self.state().reset(&self.options.url);
-        let outcome = CallScope::within(LOGIN_TIMEOUT)
+        self.proof_is_out.store(false, Ordering::Relaxed);
+        let outcome = CallScope::within(self.options.login_timeout)
             .run("the login", super::login::log_in(self))
-            .await;
+            .await
+            .map_err(|error| self.login_failure(error));
         let now = self.clock.monotonic();
         let mut state = self.state();
         match outcome {
@@ -421,6 +461,21 @@ impl Inner {
                 tracing::warn!(station = %station_of(&state.base), user = %self.options.user, %error, "login failed");
                 Err(error)
             }
+        }
+    }
+
+    /// Without a verdict on a proof that went out, the station may have counted a bad login; a login that broke off
+    /// earlier cost nothing.
+    fn login_failure(&self, error: StationError) -> StationError {
+        if self.proof_is_out.load(Ordering::Relaxed) {
+            return self.auth(AuthCause::Unanswered, error.to_string());
+        }
+        match error {
+            StationError::Timeout { after, .. } => StationError::LoginTimeout {
+                station: self.station(),
+                after,
+            },
+            other => other,
         }
     }
 

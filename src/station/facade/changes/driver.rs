@@ -58,6 +58,7 @@ impl StepFailure {
                 | StationError::Auth { .. }
                 | StationError::Latched { .. }
                 | StationError::Timeout { .. }
+                | StationError::LoginTimeout { .. }
                 | StationError::Cancelled { .. }
                 | StationError::Busy { .. }
                 | StationError::Setup { .. }),
