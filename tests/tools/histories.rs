@@ -4,6 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use mock_station::model::accounts::{BRIDGE, OPERATOR};
 use mock_station::model::history::CollectionInterval;
 use mock_station::model::{History, Station};
+use mock_station::site::{Harborview, SiteOptions};
 use serde_json::{Value, json};
 
 use crate::support::{Bench, ord_of};
@@ -213,4 +214,23 @@ async fn an_operator_sees_the_histories_of_what_he_may_read() {
         .map(|history| history.id.clone())
         .collect();
     assert_eq!(found, known);
+}
+
+#[tokio::test]
+async fn the_histories_of_the_site_equal_the_models() {
+    let now: DateTime<Utc> = "2026-11-02T15:20:00Z".parse().unwrap();
+    let site = Harborview::build(SiteOptions::for_tests(now)).unwrap();
+    let bench = Bench::serving(site.station, now, |_| {}, BRIDGE).await;
+    let answer = bench.answer("listHistories", json!({"limit": 1000})).await;
+    let station = bench.model();
+    let known: Vec<Value> = station
+        .histories
+        .iter()
+        .map(|history| expected(&station, history))
+        .collect();
+    assert!(known.len() > 100);
+    assert_eq!(answer["count"], json!(known.len()));
+    for (found, known) in answer["histories"].as_array().unwrap().iter().zip(&known) {
+        assert_eq!(found, known);
+    }
 }

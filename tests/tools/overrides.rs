@@ -1,6 +1,6 @@
 //! listOverrides finds what people hold, over every interface, as the model has it.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use mock_station::model::accounts::BRIDGE;
 use mock_station::model::display::display;
 use mock_station::model::point::ConstantFeed;
@@ -9,6 +9,7 @@ use mock_station::model::status::STATUS_NAMES;
 use mock_station::model::{
     DisplayContext, FeedSample, Handle, Station, Status, Value as ModelValue,
 };
+use mock_station::site::{Harborview, SiteOptions};
 use serde_json::{Value, json};
 
 use crate::points::points;
@@ -235,4 +236,51 @@ async fn one_filtered_query_answers_once_the_filter_is_known() {
     let before = bench.mock.requests().len();
     bench.answer("listOverrides", json!({})).await;
     assert_eq!(bench.mock.requests().len() - before, 1);
+}
+
+#[tokio::test]
+async fn the_overrides_of_the_site_equal_the_models() {
+    let now: DateTime<Utc> = "2026-11-02T15:20:00Z".parse().unwrap();
+    let site = Harborview::build(SiteOptions::for_tests(now)).unwrap();
+    let mut station = site.station;
+    let writable: Vec<Handle> = points(&station)
+        .into_iter()
+        .filter(|point| {
+            let component = station.component(*point).unwrap();
+            component.ty().is("control:NumericWritable")
+        })
+        .step_by(7)
+        .collect();
+    for point in &writable {
+        let command = argument(
+            "control:NumericOverride",
+            45,
+            Some(ModelValue::Double(12.5)),
+        );
+        station.invoke(*point, "override", command).unwrap();
+    }
+    assert!(writable.len() > 3);
+    let bench = Bench::serving(station, now, |_| {}, BRIDGE).await;
+    let answer = bench.answer("listOverrides", json!({"limit": 1000})).await;
+    let held = expected(&bench.model());
+    assert!(held.len() >= writable.len());
+    assert_eq!(answer["count"], json!(held.len()));
+    // The text of a number without decimals of its own is the bridge's.
+    let keys = [
+        "ord",
+        "displayName",
+        "type",
+        "origin",
+        "level",
+        "active",
+        "valueNumber",
+        "valueBool",
+        "status",
+        "expires",
+    ];
+    for (found, held) in sorted(listed(&answer)).iter().zip(sorted(held)) {
+        for key in keys {
+            assert_eq!(found[key], held[key], "{key} of {}", held["ord"]);
+        }
+    }
 }

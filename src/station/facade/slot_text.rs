@@ -11,8 +11,16 @@ use crate::station::value::{Value, parse_double};
 pub(super) fn slot_text(slot: &Node, facets: &Facets) -> Option<String> {
     slot.display
         .clone()
-        .or_else(|| slot.value.clone())
+        .or_else(|| slot.value.as_deref().map(|text| simple_text(slot, text)))
         .or_else(|| struct_text(slot, facets))
+}
+
+/// The encoding, which people can read for all simple types but the status.
+fn simple_text(slot: &Node, text: &str) -> String {
+    match (slot.type_name(), text.parse::<Status>()) {
+        ("baja:Status", Ok(status)) => status.bits().to_string(),
+        _ => text.to_owned(),
+    }
 }
 
 /// Status values as stations print them, other structs by their members.
@@ -142,10 +150,15 @@ mod tests {
     fn what_the_station_sent_comes_first() {
         let sent = json!({"n":"out","t":"baja:StatusNumeric","d":"1.0 {ok}","s":[{"n":"value","v":"2.0"}]});
         assert_eq!(text(sent, "").as_deref(), Some("1.0 {ok}"));
-        assert_eq!(
-            text(json!({"n":"a","t":"baja:Double","v":"2.5"}), "").as_deref(),
-            Some("2.5")
-        );
+        for (type_spec, encoded, shown) in [
+            ("baja:Double", "2.5", "2.5"),
+            ("baja:String", "0", "0"),
+            ("baja:Status", "0", "{ok}"),
+            ("baja:Status", "14", "{down,stale}"),
+        ] {
+            let simple = json!({"n":"a","t":type_spec,"v":encoded});
+            assert_eq!(text(simple, "").as_deref(), Some(shown));
+        }
     }
 
     #[test]

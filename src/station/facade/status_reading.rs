@@ -1,5 +1,6 @@
 //! A value with its status, whichever interface told it: cells of a query, nodes of BOX, elements of oBIX.
 
+use super::obix_routes::typed_value;
 use super::points::{enum_tag, typed_cell};
 use super::rows::Row;
 use super::slot_text::{default_member, status_of};
@@ -8,7 +9,6 @@ use crate::station::boxp::Node;
 use crate::station::facets::Facets;
 use crate::station::obix::object::Scalar;
 use crate::station::obix::point::ValueReading;
-use crate::station::ord::unescape;
 use crate::station::status::StatusBits;
 use crate::station::value::{Value, format_double};
 
@@ -76,19 +76,12 @@ impl StatusReading {
 
     /// From an oBIX value element.
     pub(super) fn of_obix(reading: &ValueReading, facets: &Facets) -> Self {
-        let typed = match &reading.value {
-            Scalar::Bool(flag) => Some(PointValue::Boolean(*flag)),
-            Scalar::Tag(tag) => Some(PointValue::Enum {
-                tag: unescape(tag),
-                ordinal: reading
-                    .ordinal
-                    .or_else(|| facets.range().and_then(|range| range.ordinal(tag))),
-            }),
-            Scalar::Text(text) => Some(PointValue::Text(text.clone())),
-            Scalar::Real(number) => Some(PointValue::Number(*number)),
-            Scalar::Int(number) => Some(PointValue::Number(*number as f64)),
-            _ => None,
-        };
+        let mut typed = typed_value(reading);
+        if let (Some(PointValue::Enum { ordinal, .. }), Scalar::Tag(tag)) =
+            (&mut typed, &reading.value)
+        {
+            *ordinal = ordinal.or_else(|| facets.range().and_then(|range| range.ordinal(tag)));
+        }
         let status = match reading.value {
             Scalar::Null => reading.status | StatusBits::NULL,
             _ => reading.status,
