@@ -18,6 +18,7 @@ use crate::mcp::http::health::{
 use crate::prompts::PromptRegistry;
 use crate::resources::ResourceRegistry;
 use crate::resources::overview::{Overview, OverviewResource, OverviewSource};
+use crate::resources::point::{PointResource, StationChanges};
 use crate::station::boxp::types::TypeCache;
 use crate::station::facade::{ServiceState, StationFacade};
 use crate::station::http::CallScope;
@@ -61,14 +62,11 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         station.time_zone,
     ));
     let knowledge = Arc::new(KnowledgeStore::open(&config.knowledge_file));
-    let tools = tools(
-        config,
-        Arc::new(ServiceStation(facade.clone())),
-        knowledge.clone(),
-    )?;
+    let stations: SharedStations = Arc::new(ServiceStation(facade.clone()));
+    let tools = tools(config, stations.clone(), knowledge.clone())?;
     let mut bridge = Bridge::new(
         tools,
-        resources(knowledge.clone()),
+        resources(knowledge.clone(), stations),
         PromptRegistry::default(),
     );
     bridge.fixed_revision = config.fixed_revision;
@@ -103,10 +101,11 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
 pub fn definitions_only() -> anyhow::Result<Bridge> {
     let config = crate::config::load::load(None, [])?;
     let knowledge = Arc::new(KnowledgeStore::open(""));
-    let tools = tools(&config, Arc::new(NoStation), knowledge.clone())?;
+    let stations: SharedStations = Arc::new(NoStation);
+    let tools = tools(&config, stations.clone(), knowledge.clone())?;
     Ok(Bridge::new(
         tools,
-        resources(knowledge),
+        resources(knowledge, stations),
         PromptRegistry::default(),
     ))
 }
@@ -145,8 +144,11 @@ pub fn offer(config: &Config) -> Offer {
     Offer::new(&config.disabled_tools, config.toolsets.clone())
 }
 
-fn resources(knowledge: Arc<KnowledgeStore>) -> ResourceRegistry {
-    ResourceRegistry::default().with(OverviewResource::new(Arc::new(KnowledgeFile(knowledge))))
+fn resources(knowledge: Arc<KnowledgeStore>, stations: SharedStations) -> ResourceRegistry {
+    let changes = Arc::new(StationChanges(stations.clone()));
+    ResourceRegistry::default()
+        .with(OverviewResource::new(Arc::new(KnowledgeFile(knowledge))))
+        .with(PointResource::new(stations, changes))
 }
 
 /// No station: definitions are read, nothing is called.

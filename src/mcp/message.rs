@@ -182,6 +182,13 @@ pub struct OpenRequest<'a> {
     inner: i64,
 }
 
+impl OpenRequest<'_> {
+    /// The request is looked after by somebody else from now on.
+    pub fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
         self.ids.close(self.inner);

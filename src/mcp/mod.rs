@@ -4,6 +4,8 @@
 //! - [`message`]: JSON text ↔ protocol messages, request ids, JSON-RPC error bodies.
 //! - [`protocol`]: protocol revisions and the `initialize` result.
 //! - [`service`]: one request in, one result out; runs inside rmcp's session loop.
+//! - [`conversation`]: progress, log messages and questions of a running call; what a session chose.
+//! - [`subscriptions`]: changes pushed to those who asked.
 //! - [`auth`]: who a bearer is.
 //! - [`http`]: the HTTP front: checks, sessions, replies, `/health`.
 //! - [`stdio`]: the same service over standard input and output.
@@ -11,9 +13,11 @@
 
 pub mod auth;
 pub mod bridge;
+pub mod conversation;
 pub mod http;
 pub mod message;
 pub mod protocol;
 pub mod relay;
 pub mod service;
 pub mod stdio;
+pub mod subscriptions;

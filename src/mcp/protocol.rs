@@ -39,6 +39,18 @@ impl Revision {
     }
 }
 
+/// The revision whose requests stand alone: no handshake, no session.
+pub const STATELESS: &str = "2026-07-28";
+
+/// Every revision that is spoken, newest first.
+pub fn all_revisions() -> [&'static str; 3] {
+    [
+        STATELESS,
+        Revision::V2025_11_25.name(),
+        Revision::V2025_06_18.name(),
+    ]
+}
+
 /// Whether the header `MCP-Protocol-Version` of a session request can be served.
 ///
 /// Clients of older revisions were told 2025-06-18 when they opened the session but some keep sending their own.
@@ -58,15 +70,75 @@ pub fn initialize_result(bridge: &Bridge, params: &Value) -> Value {
         .unwrap_or_else(|| Revision::negotiate(requested));
     json!({
         "protocolVersion": revision.name(),
-        "capabilities": { "tools": {}, "resources": {}, "prompts": {}, "completions": {} },
-        "serverInfo": {
-            "name": "niagaramcp",
-            "title": "niagara-bridge",
-            "version": bridge.version(),
-            "transports": bridge.transports(),
+        "capabilities": {
+            "tools": {},
+            "resources": { "subscribe": true },
+            "prompts": {},
+            "completions": {},
+            "logging": {},
         },
+        "serverInfo": server_info(bridge),
         "instructions": INSTRUCTIONS,
     })
+}
+
+fn server_info(bridge: &Bridge) -> Value {
+    json!({
+        "name": "niagaramcp",
+        "title": "niagara-bridge",
+        "version": bridge.version(),
+        "transports": bridge.transports(),
+    })
+}
+
+/// The result of `server/discover` (revision 2026-07-28).
+pub fn discover_result(bridge: &Bridge) -> Value {
+    json!({
+        "supportedVersions": all_revisions(),
+        "capabilities": {
+            "tools": { "listChanged": true },
+            "resources": { "subscribe": true },
+            "prompts": {},
+            "completions": {},
+            "logging": {},
+        },
+        "serverInfo": server_info(bridge),
+        "instructions": INSTRUCTIONS,
+    })
+}
+
+/// Lists change with the configuration only, and their readers are told.
+const LIST_TTL_MS: u64 = 60_000;
+
+/// Adds what revision 2026-07-28 wants of a result: its type, who made it, and how long it may be kept.
+pub fn complete(result: &mut Value, method: &str, bridge: &Bridge) {
+    let Value::Object(members) = result else {
+        return;
+    };
+    members
+        .entry("resultType")
+        .or_insert_with(|| json!("complete"));
+    let meta = members.entry("_meta").or_insert_with(|| json!({}));
+    if let Value::Object(meta) = meta {
+        meta.insert(
+            "io.modelcontextprotocol/serverInfo".to_owned(),
+            server_info(bridge),
+        );
+    }
+    let ttl = match method {
+        "server/discover"
+        | "tools/list"
+        | "prompts/list"
+        | "resources/list"
+        | "resources/templates/list" => LIST_TTL_MS,
+        "resources/read" => 0,
+        _ => return,
+    };
+    if members.get("resultType") == Some(&json!("complete")) {
+        // What a caller sees depends on who it is.
+        members.insert("cacheScope".to_owned(), json!("private"));
+        members.insert("ttlMs".to_owned(), json!(ttl));
+    }
 }
 
 #[cfg(test)]

@@ -5,17 +5,18 @@ use std::sync::atomic::Ordering;
 
 use rmcp::model::{
     ClientNotification, ClientRequest, CustomResult, ErrorCode as WireCode, ErrorData,
-    Implementation, InitializeRequestParams, ProgressNotificationParam, ProgressToken,
-    ServerCapabilities, ServerConfig, ServerResult,
+    Implementation, InitializeRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    ServerResult,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, Service};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::bridge::Bridge;
-use super::protocol::initialize_result;
-use crate::tools::context::ProgressSink;
-use crate::tools::{CallContext, ErrorCode, Principal, Progress, RpcError, ToolSets};
+use super::conversation::{Conversation, SessionState};
+use super::protocol::{complete, discover_result, initialize_result};
+use super::subscriptions;
+use crate::tools::{CallContext, ErrorCode, LogLevel, Principal, RpcError, ToolSets};
 
 /// Who sent a request, put into the message by the front that received it.
 #[derive(Debug, Clone)]
@@ -23,24 +24,58 @@ pub struct Caller {
     pub principal: Principal,
     pub session_id: String,
     pub toolsets: ToolSets,
+    /// Where notifications of this request go; without it they go to the session's only stream.
+    pub outlet: Option<mpsc::Sender<Value>>,
+    /// The context of a request that stands alone (revision 2026-07-28).
+    pub declared: Option<Arc<Declared>>,
 }
 
-/// Progress reports that wait for the client; further ones are dropped.
-const PROGRESS_QUEUE: usize = 32;
+/// What a request of revision 2026-07-28 declares about itself and its client.
+#[derive(Debug, Clone, Default)]
+pub struct Declared {
+    /// The request's own id, which names its subscription.
+    pub id: Value,
+    pub capabilities: Value,
+    /// The client wants log messages from this level on; none at all without it.
+    pub log_level: Option<LogLevel>,
+    /// `inputResponses`, as they were sent.
+    pub answers: Option<Value>,
+    pub state: Option<String>,
+}
 
 /// Completions per answer (a limit of the protocol).
 const COMPLETION_LIMIT: usize = 100;
 
-/// The bridge as an rmcp service.
+/// Methods of sessions that revision 2026-07-28 removed.
+const SESSION_METHODS: [&str; 5] = [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+/// Methods that only revision 2026-07-28 has.
+const STATELESS_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
+
+/// The bridge as an rmcp service of one session.
 #[derive(Clone)]
 pub struct BridgeService {
     bridge: Arc<Bridge>,
+    state: Arc<SessionState>,
 }
 
 impl BridgeService {
-    /// Serves what `bridge` holds.
+    /// Serves what `bridge` holds to one session.
     pub fn new(bridge: Arc<Bridge>) -> Self {
-        Self { bridge }
+        Self {
+            bridge,
+            state: Arc::default(),
+        }
+    }
+
+    /// What this session chose.
+    pub fn state(&self) -> &Arc<SessionState> {
+        &self.state
     }
 
     async fn dispatch(
@@ -57,69 +92,93 @@ impl BridgeService {
                 "The service is disabled: 'enabled' is false in its configuration.",
             ));
         }
+        let foreign = match caller.declared {
+            Some(_) => SESSION_METHODS.contains(&method),
+            None => STATELESS_METHODS.contains(&method),
+        };
+        if foreign {
+            return Err(no_method(method));
+        }
         match method {
             "initialize" => {
                 remember_client(&context.peer, &params);
                 Ok(initialize_result(bridge, &params))
             }
+            "server/discover" => Ok(discover_result(bridge)),
             "ping" => Ok(json!({})),
+            "logging/setLevel" => {
+                let level = text(&params, "level")?;
+                let level = LogLevel::from_name(&level).ok_or_else(|| {
+                    RpcError::new(
+                        ErrorCode::InvalidParams,
+                        format!("There is no log level '{level}'."),
+                    )
+                    .with("argument", "level")
+                })?;
+                self.state.set_log_level(level);
+                Ok(json!({}))
+            }
             "tools/list" => Ok(bridge.tools.list(&caller.toolsets)),
-            "tools/call" => self.call_tool(params, caller, context).await,
+            "tools/call" => {
+                let name = text(&params, "name")?;
+                let arguments = params.get("arguments").cloned().unwrap_or(Value::Null);
+                let (call, conversation) = self.converse(caller, &context);
+                conversation
+                    .until(bridge.tools.call(&name, arguments, call))
+                    .await
+            }
             "resources/list" => Ok(bridge.resources.list()),
             "resources/templates/list" => Ok(bridge.resources.list_templates()),
             "resources/read" => {
                 let uri = text(&params, "uri")?;
-                bridge
-                    .resources
-                    .read(&uri, &self.call_context(caller, &context))
-                    .await
+                let (call, conversation) = self.converse(caller, &context);
+                conversation.until(bridge.resources.read(&uri, &call)).await
+            }
+            "resources/subscribe" => {
+                let uri = text(&params, "uri")?;
+                let (call, _) = self.converse(caller, &context);
+                let changes = bridge.resources.watch(&uri, &call)?;
+                subscriptions::forward(&self.state, &context.peer, uri, changes)?;
+                Ok(json!({}))
+            }
+            "resources/unsubscribe" => {
+                self.state.unsubscribe(&text(&params, "uri")?);
+                Ok(json!({}))
+            }
+            "subscriptions/listen" => {
+                let outlet = caller.outlet.clone();
+                let id = caller.declared.as_ref().map(|declared| declared.id.clone());
+                let (call, _) = self.converse(caller, &context);
+                subscriptions::listen(bridge, &params, &call, outlet, id.unwrap_or_default()).await
             }
             "prompts/list" => Ok(bridge.prompts.list()),
             "prompts/get" => {
                 let name = text(&params, "name")?;
-                bridge.prompts.get(&name, object(params, "arguments"))
-            }
-            "completion/complete" => {
-                self.complete(&params, &self.call_context(caller, &context))
+                let (call, conversation) = self.converse(caller, &context);
+                let arguments = object(params, "arguments");
+                conversation
+                    .until(bridge.prompts.get(&name, arguments, &call))
                     .await
             }
-            _ => Err(RpcError::new(
-                ErrorCode::MethodNotFound,
-                format!("There is no method '{method}'."),
-            )
-            .with("method", method)),
+            "completion/complete" => {
+                let (call, _) = self.converse(caller, &context);
+                self.complete(&params, &call).await
+            }
+            _ => Err(no_method(method)),
         }
     }
 
-    fn call_context(&self, caller: Caller, context: &RequestContext<RoleServer>) -> CallContext {
-        let mut call = CallContext::new(caller.principal, self.bridge.facts());
-        call.cancel = context.ct.clone();
-        call.session_id = caller.session_id;
-        call.toolsets = caller.toolsets;
-        call
-    }
-
-    async fn call_tool(
+    fn converse(
         &self,
-        params: Value,
         caller: Caller,
-        context: RequestContext<RoleServer>,
-    ) -> Result<Value, RpcError> {
-        let name = text(&params, "name")?;
-        let arguments = params.get("arguments").cloned().unwrap_or(Value::Null);
-        let mut call = self.call_context(caller, &context);
-        let Some(token) = context.meta.get_progress_token() else {
-            return self.bridge.tools.call(&name, arguments, call).await;
-        };
-        let (sink, reports) = mpsc::channel(PROGRESS_QUEUE);
-        call.progress = Progress::to(Arc::new(QueueSink(sink)));
-        let forwarder = tokio::spawn(forward_progress(context.peer, token, reports));
-        let answer = self.bridge.tools.call(&name, arguments, call).await;
-        // The call's context is gone, so the queue ends; progress must not arrive after the answer.
-        if let Err(error) = forwarder.await {
-            tracing::warn!(%error, "progress of a call could not be forwarded");
-        }
-        answer
+        context: &RequestContext<RoleServer>,
+    ) -> (CallContext, Conversation) {
+        let mut call = CallContext::new(caller.principal.clone(), self.bridge.facts());
+        call.cancel = context.ct.clone();
+        call.session_id = caller.session_id.clone();
+        call.toolsets = caller.toolsets.clone();
+        let conversation = Conversation::open(&mut call, &caller, context, &self.state);
+        (call, conversation)
     }
 
     async fn complete(&self, params: &Value, context: &CallContext) -> Result<Value, RpcError> {
@@ -159,6 +218,14 @@ impl BridgeService {
     }
 }
 
+fn no_method(method: &str) -> RpcError {
+    RpcError::new(
+        ErrorCode::MethodNotFound,
+        format!("There is no method '{method}'."),
+    )
+    .with("method", method)
+}
+
 fn text(params: &Value, name: &str) -> Result<String, RpcError> {
     match params.get(name) {
         Some(Value::String(text)) => Ok(text.clone()),
@@ -191,35 +258,13 @@ fn remember_client(peer: &Peer<RoleServer>, params: &Value) {
         .get("clientInfo")
         .cloned()
         .and_then(|value| serde_json::from_value(value).ok());
-    peer.set_peer_info(InitializeRequestParams::new(
+    let mut info = InitializeRequestParams::new(
         capabilities.unwrap_or_default(),
         client.unwrap_or_else(|| Implementation::new("unknown", "")),
-    ));
-}
-
-struct QueueSink(mpsc::Sender<(f64, Option<f64>, Option<String>)>);
-
-impl ProgressSink for QueueSink {
-    fn report(&self, done: f64, total: Option<f64>, message: Option<String>) {
-        if self.0.try_send((done, total, message)).is_err() {
-            tracing::debug!("a progress report was dropped: the client reads too slowly");
-        }
-    }
-}
-
-async fn forward_progress(
-    peer: Peer<RoleServer>,
-    token: ProgressToken,
-    mut reports: mpsc::Receiver<(f64, Option<f64>, Option<String>)>,
-) {
-    while let Some((done, total, message)) = reports.recv().await {
-        let mut report = ProgressNotificationParam::new(token.clone(), done);
-        report.total = total;
-        report.message = message;
-        if let Err(error) = peer.notify_progress(report).await {
-            tracing::debug!(%error, "a progress report did not reach the client");
-        }
-    }
+    );
+    // rmcp's default is its newest revision, in which a server must not ask.
+    info.protocol_version = ProtocolVersion::V_2025_11_25;
+    peer.set_peer_info(info);
 }
 
 impl Service<RoleServer> for BridgeService {
@@ -241,9 +286,20 @@ impl Service<RoleServer> for BridgeService {
             )));
         };
         let params = request.params.unwrap_or_else(|| json!({}));
+        if request.method == "initialize" {
+            let capabilities = params.get("capabilities").cloned();
+            self.state
+                .set_capabilities(capabilities.unwrap_or_default());
+        }
+        let stateless = caller.declared.is_some();
         self.dispatch(&request.method, params, caller, context)
             .await
-            .map(|result| ServerResult::CustomResult(CustomResult::new(result)))
+            .map(|mut result| {
+                if stateless {
+                    complete(&mut result, &request.method, &self.bridge);
+                }
+                ServerResult::CustomResult(CustomResult::new(result))
+            })
             .map_err(wire_error)
     }
 

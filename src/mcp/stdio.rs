@@ -41,6 +41,8 @@ where
         principal,
         session_id: String::new(),
         toolsets,
+        outlet: None,
+        declared: None,
     };
     let transport = LineTransport::new(input, output, caller);
     // rmcp cancels the token that it is given when the session ends; the caller's own must not fire then.

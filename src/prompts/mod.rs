@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use crate::tools::{CallContext, ErrorCode, RpcError};
+use crate::tools::{CallContext, ErrorCode, RpcError, ToolError, ToolOutput};
 
 /// One argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +55,15 @@ impl PromptArguments {
     }
 }
 
+/// What a prompt answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PromptAnswer {
+    /// Messages of the protocol: `{role, content}`.
+    Messages(Vec<Value>),
+    /// Questions to the client first.
+    Ask(ToolOutput),
+}
+
 /// One prompt.
 pub trait Prompt: Send + Sync {
     /// What clients see; asked once, when the registry is built.
@@ -62,6 +71,19 @@ pub trait Prompt: Send + Sync {
 
     /// The text of the one user message; required arguments are present.
     fn text(&self, arguments: &PromptArguments) -> String;
+
+    /// The messages, where one text is not enough, or the call has to ask the client first.
+    fn answer<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        arguments: &'a PromptArguments,
+    ) -> BoxFuture<'a, Result<PromptAnswer, ToolError>> {
+        let text = self.text(arguments);
+        let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
+        Box::pin(std::future::ready(Ok(PromptAnswer::Messages(vec![
+            message,
+        ]))))
+    }
 
     /// Values of an argument that fit what the user typed; best first.
     fn complete<'a>(
@@ -102,7 +124,12 @@ impl PromptRegistry {
     ///
     /// # Errors
     /// −32602 for an unknown prompt or a missing required argument.
-    pub fn get(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, RpcError> {
+    pub async fn get(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        context: &CallContext,
+    ) -> Result<Value, RpcError> {
         let (definition, prompt) = self.find(name)?;
         let arguments = PromptArguments(arguments);
         let missing = definition
@@ -120,10 +147,17 @@ impl PromptRegistry {
             .with("promptName", name)
             .with("missing", argument.name));
         }
-        Ok(json!({
-            "description": definition.description,
-            "messages": [{ "role": "user", "content": { "type": "text", "text": prompt.text(&arguments) } }],
-        }))
+        match prompt.answer(context, &arguments).await {
+            Ok(PromptAnswer::Messages(messages)) => {
+                Ok(json!({ "description": definition.description, "messages": messages }))
+            }
+            Ok(PromptAnswer::Ask(questions)) => Ok(questions.into_json()),
+            Err(error) => Err(RpcError {
+                code: error.code,
+                message: error.message,
+                data: error.data,
+            }),
+        }
     }
 
     /// Completions of an argument.
@@ -192,14 +226,16 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_prompt_becomes_one_user_message() {
+    #[tokio::test]
+    async fn a_prompt_becomes_one_user_message() {
         let registry = PromptRegistry::default().with(Comfort);
         let answer = registry
             .get(
                 "query.zone_comfort",
                 Map::from_iter([("spaceId".into(), json!("lobby"))]),
+                &CallContext::service(),
             )
+            .await
             .expect("get");
         assert_eq!(
             answer["messages"],
@@ -211,18 +247,24 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_missing_argument_and_an_unknown_prompt_are_named() {
+    #[tokio::test]
+    async fn a_missing_argument_and_an_unknown_prompt_are_named() {
         let registry = PromptRegistry::default().with(Comfort);
+        let context = CallContext::service();
         let error = registry
-            .get("query.zone_comfort", Map::new())
+            .get("query.zone_comfort", Map::new(), &context)
+            .await
             .expect_err("missing");
         assert_eq!(
             error.to_json()["data"],
             json!({"promptName": "query.zone_comfort", "missing": "spaceId"})
         );
         assert_eq!(
-            registry.get("none", Map::new()).expect_err("unknown").data["promptName"],
+            registry
+                .get("none", Map::new(), &context)
+                .await
+                .expect_err("unknown")
+                .data["promptName"],
             "none"
         );
     }

@@ -1,14 +1,19 @@
 //! Documents that MCP clients can read by URI: one trait, one ordered registry.
 //!
 //! - [`overview`]: `niagara://overview`, the site in numbers.
+//! - [`point`]: `niagara://point/{ord}`, a control point and its changes.
 //!
 //! A resource has either a fixed URI or a template with one variable (Tool surface §10).
 
 pub mod overview;
+pub mod point;
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures::future::BoxFuture;
+use futures::stream::BoxStream;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
@@ -19,7 +24,7 @@ use crate::tools::{CallContext, ErrorCode, RpcError};
 pub enum Address {
     /// One document.
     Fixed(String),
-    /// One document per value of the only variable, which ends the template: `niagara://space/{id}`.
+    /// One document per value of the only variable: `niagara://space/{id}`.
     Template(String),
 }
 
@@ -46,6 +51,13 @@ impl Address {
         match self {
             Self::Fixed(_) => None,
             Self::Template(text) => text.split_once('{').map(|(prefix, _)| prefix),
+        }
+    }
+
+    fn suffix(&self) -> &str {
+        match self {
+            Self::Fixed(_) => "",
+            Self::Template(text) => text.split_once('}').map_or("", |(_, suffix)| suffix),
         }
     }
 }
@@ -85,6 +97,13 @@ pub enum ResourceError {
     Failed(String),
 }
 
+/// What a document holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contents {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
 /// One resource or one family of resources.
 pub trait Resource: Send + Sync {
     /// What clients see; asked once, when the registry is built.
@@ -96,6 +115,27 @@ pub trait Resource: Send + Sync {
         context: &'a CallContext,
         id: &'a str,
     ) -> BoxFuture<'a, Result<String, ResourceError>>;
+
+    /// The document as it stands: text, or bytes for other kinds.
+    fn contents<'a>(
+        &'a self,
+        context: &'a CallContext,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Contents, ResourceError>> {
+        Box::pin(async move { self.read(context, id).await.map(Contents::Text) })
+    }
+
+    /// Watches the document: every item says what it is now. None when it cannot be watched.
+    ///
+    /// # Errors
+    /// The reason why watching failed.
+    fn watch(
+        &self,
+        _context: &CallContext,
+        _id: &str,
+    ) -> Option<Result<BoxStream<'static, Value>, ResourceError>> {
+        None
+    }
 
     /// Values of the template's variable that begin with, or contain, what the user typed; best first.
     fn complete<'a>(
@@ -148,29 +188,56 @@ impl ResourceRegistry {
     /// # Errors
     /// −32003 when nothing matches, −32603 when the document could not be read.
     pub async fn read(&self, uri: &str, context: &CallContext) -> Result<Value, RpcError> {
-        let not_found = || {
-            RpcError::new(
-                ErrorCode::ResourceNotFound,
-                format!("There is no resource '{uri}'; resources/list and resources/templates/list name those that exist."),
-            )
-            .with("uri", uri)
-        };
+        let not_found = || not_found(uri);
         let (definition, resource, id) = self.find(uri).ok_or_else(not_found)?;
-        let mut outcome = resource.read(context, id).await;
+        let mut outcome = resource.contents(context, id).await;
         if outcome == Err(ResourceError::NotFound)
             && let Ok(decoded) = percent_decode_str(id).decode_utf8()
             && decoded != id
         {
-            outcome = resource.read(context, &decoded).await;
+            outcome = resource.contents(context, &decoded).await;
         }
         match outcome {
-            Ok(text) => Ok(
+            Ok(Contents::Text(text)) => Ok(
                 json!({ "contents": [{ "uri": uri, "mimeType": definition.mime_type, "text": text }] }),
+            ),
+            Ok(Contents::Bytes(bytes)) => Ok(
+                json!({ "contents": [{ "uri": uri, "mimeType": definition.mime_type, "blob": STANDARD.encode(bytes) }] }),
             ),
             Err(ResourceError::NotFound) => Err(not_found()),
             Err(ResourceError::Failed(reason)) => Err(RpcError::new(
                 ErrorCode::Internal,
                 format!("The resource '{uri}' could not be read: {reason}."),
+            )
+            .with("uri", uri)),
+        }
+    }
+
+    /// Watches a resource; every item says what it is now.
+    ///
+    /// # Errors
+    /// −32003 when nothing matches, −32602 when the resource cannot be watched, −32603 when watching failed.
+    pub fn watch(
+        &self,
+        uri: &str,
+        context: &CallContext,
+    ) -> Result<BoxStream<'static, Value>, RpcError> {
+        let (_, resource, id) = self.find(uri).ok_or_else(|| not_found(uri))?;
+        let decoded = percent_decode_str(id).decode_utf8();
+        let id = decoded.as_deref().unwrap_or(id);
+        match resource.watch(context, id) {
+            Some(Ok(changes)) => Ok(changes),
+            Some(Err(ResourceError::NotFound)) => Err(not_found(uri)),
+            Some(Err(ResourceError::Failed(reason))) => Err(RpcError::new(
+                ErrorCode::Internal,
+                format!("The resource '{uri}' cannot be watched: {reason}."),
+            )
+            .with("uri", uri)),
+            None => Err(RpcError::new(
+                ErrorCode::InvalidParams,
+                format!(
+                    "The resource '{uri}' does not change by itself and cannot be subscribed to."
+                ),
             )
             .with("uri", uri)),
         }
@@ -188,6 +255,7 @@ impl ResourceRegistry {
                     .into_iter()
                     .chain(definition.other_prefixes.iter().map(String::as_str))
                     .find_map(|prefix| uri.strip_prefix(prefix))
+                    .and_then(|rest| rest.strip_suffix(template.suffix()))
                     .filter(|id| !id.is_empty()),
             }?;
             Some((definition, resource.as_ref(), id))
@@ -226,6 +294,14 @@ impl ResourceRegistry {
         }
         Ok(resource.complete(context, typed).await)
     }
+}
+
+fn not_found(uri: &str) -> RpcError {
+    RpcError::new(
+        ErrorCode::ResourceNotFound,
+        format!("There is no resource '{uri}'; resources/list and resources/templates/list name those that exist."),
+    )
+    .with("uri", uri)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::dialogue::Client;
 use super::registry::Category;
 
 /// The caller of a request (Tool surface §3).
@@ -193,6 +194,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Where to report progress.
     pub progress: Progress,
+    /// The client: log messages and questions to it.
+    pub client: Client,
     /// Tool sets of the session.
     pub toolsets: ToolSets,
     /// Session id, empty when the transport has none (audit records carry it).
@@ -214,6 +217,7 @@ impl CallContext {
             deadline: Instant::now() + LONGEST_CALL,
             cancel: CancellationToken::new(),
             progress: Progress::default(),
+            client: Client::default(),
             toolsets: ToolSets::all(),
             session_id: String::new(),
             server,

@@ -212,6 +212,10 @@ impl ToolDefinition {
 pub struct ToolOutput {
     text: String,
     structured: Option<Value>,
+    /// Content of other kinds instead of the text.
+    content: Option<Vec<Value>>,
+    /// Questions instead of a result (revision 2026-07-28).
+    input_required: Option<Value>,
 }
 
 impl ToolOutput {
@@ -223,7 +227,11 @@ impl ToolOutput {
             .then(|| serde_json::from_str::<Map<String, Value>>(&text).ok())
             .flatten()
             .map(Value::Object);
-        Self { text, structured }
+        Self {
+            text,
+            structured,
+            ..Self::empty()
+        }
     }
 
     /// A JSON object: compact text and the same object as `structuredContent`; other values are text only.
@@ -232,6 +240,7 @@ impl ToolOutput {
         Self {
             text,
             structured: value.is_object().then_some(value),
+            ..Self::empty()
         }
     }
 
@@ -240,6 +249,36 @@ impl ToolOutput {
         Self {
             text: text.into(),
             structured: Some(Value::Object(structured)),
+            ..Self::empty()
+        }
+    }
+
+    /// Content blocks of the protocol: images, audio, embedded resources beside text.
+    pub fn content(blocks: Vec<Value>) -> Self {
+        Self {
+            content: Some(blocks),
+            ..Self::empty()
+        }
+    }
+
+    /// Questions that the client answers by repeating the call; `state` comes back with the answers.
+    pub fn input_required(requests: Map<String, Value>, state: Option<String>) -> Self {
+        let mut result = json!({ "resultType": "input_required", "inputRequests": requests });
+        if let Some(state) = state {
+            result["requestState"] = json!(state);
+        }
+        Self {
+            input_required: Some(result),
+            ..Self::empty()
+        }
+    }
+
+    fn empty() -> Self {
+        Self {
+            text: String::new(),
+            structured: None,
+            content: None,
+            input_required: None,
         }
     }
 
@@ -254,8 +293,14 @@ impl ToolOutput {
     }
 
     /// The result of `tools/call`.
-    pub(super) fn into_json(self) -> Value {
-        let mut answer = json!({ "content": [{ "type": "text", "text": self.text }] });
+    pub(crate) fn into_json(self) -> Value {
+        if let Some(result) = self.input_required {
+            return result;
+        }
+        let content = self
+            .content
+            .unwrap_or_else(|| vec![json!({ "type": "text", "text": self.text })]);
+        let mut answer = json!({ "content": content });
         if let Some(structured) = self.structured {
             answer["structuredContent"] = structured;
         }

@@ -27,6 +27,14 @@ pub enum ErrorCode {
     ActionNotFound,
     ExtensionNotApplicable,
     LinkTypeMismatch,
+    /// Revision 2026-07-28: headers and body disagree.
+    HeaderMismatch,
+    /// Revision 2026-07-28: the client cannot do what the call needs.
+    MissingClientCapability,
+    /// Revision 2026-07-28: not served.
+    UnsupportedRevision,
+    /// A state that a client sent back is not ours.
+    RequestState,
 }
 
 impl ErrorCode {
@@ -72,7 +80,16 @@ impl ErrorCode {
             Self::ActionNotFound => -32014,
             Self::ExtensionNotApplicable => -32015,
             Self::LinkTypeMismatch => -32016,
+            Self::HeaderMismatch => -32020,
+            Self::MissingClientCapability => -32021,
+            Self::UnsupportedRevision => -32022,
+            Self::RequestState => Self::InvalidParams.code(),
         }
+    }
+
+    /// Whether the failure concerns the protocol: it is told as a JSON-RPC error even when a tool finds it.
+    pub const fn is_protocol(self) -> bool {
+        matches!(self, Self::MissingClientCapability | Self::RequestState)
     }
 
     /// What the code means, in a few words.
@@ -98,6 +115,10 @@ impl ErrorCode {
             Self::ActionNotFound => "action not found",
             Self::ExtensionNotApplicable => "extension not applicable",
             Self::LinkTypeMismatch => "link type mismatch",
+            Self::HeaderMismatch => "headers and body disagree",
+            Self::MissingClientCapability => "client lacks a capability",
+            Self::UnsupportedRevision => "protocol revision not served",
+            Self::RequestState => "invalid request state",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! - [`registry`]: the ordered, filtered [`Registry`] that runs calls.
 //! - [`offer`]: which tools of the registry clients see at present.
 //! - [`context`]: [`CallContext`], what a call knows of its caller, its time and its server.
+//! - [`dialogue`]: log messages and questions to the client of a call.
 //! - [`schema`]: the one JSON Schema validator and short builders for input and output schemas.
 //! - [`arguments`]: validated arguments and the argument conventions shared by all tools.
 //! - [`error`]: [`ToolError`] and the error codes of the tool surface.
@@ -17,6 +18,7 @@ pub mod browse;
 pub mod context;
 pub mod definition;
 pub mod diagnostic;
+pub mod dialogue;
 pub mod echo;
 pub mod error;
 pub mod histories;
@@ -35,6 +37,7 @@ pub mod time_argument;
 
 pub use arguments::Arguments;
 pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};
+pub use dialogue::{Asking, Client, ClientPort, LogLevel, Question, Reply};
 pub use error::{ErrorCode, RpcError, ToolError};
 pub use registry::{
     Annotations, Category, Offer, Registry, Tool, ToolDefinition, ToolOutput, ToolResult,

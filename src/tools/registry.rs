@@ -258,10 +258,15 @@ impl Registry {
         } else {
             run_writing(entry, context, arguments).await
         };
-        Ok(match outcome {
-            Ok(output) => output.into_json(),
-            Err(error) => error_answer(error),
-        })
+        match outcome {
+            Ok(output) => Ok(output.into_json()),
+            Err(error) if error.code.is_protocol() => Err(RpcError {
+                code: error.code,
+                message: error.message,
+                data: error.data,
+            }),
+            Err(error) => Ok(error_answer(error)),
+        }
     }
 }
 

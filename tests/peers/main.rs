@@ -4,6 +4,9 @@
 //! test prints why it is skipped. With it, a missing program is a failure.
 
 mod browser;
+mod conformance;
+#[path = "../../examples/conformance_server/fixtures/mod.rs"]
+mod fixtures;
 mod mcp_clients;
 mod nmap;
 mod programs;

@@ -43,6 +43,17 @@ impl Peers {
         Command::new(python)
     }
 
+    /// The packages of the conformance suite, with a Node that it runs on.
+    pub fn conformance(&self) -> PathBuf {
+        let packages = self.folder.join("conformance").join("node_modules");
+        assert!(
+            packages.exists(),
+            "{} is missing: run .ci/run, which installs it",
+            packages.display()
+        );
+        packages
+    }
+
     /// Node with the folder of the installed packages in its environment.
     pub fn node(&self) -> Command {
         let mut node = Command::new("node");

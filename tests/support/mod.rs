@@ -213,6 +213,11 @@ pub fn bridge() -> (Arc<Bridge>, Arc<Notify>) {
     (Arc::new(bridge), waiting)
 }
 
+/// A station and a knowledge file that are well.
+pub fn healthy() -> Health {
+    Health::new(Arc::new(Up), Arc::new(Up), [])
+}
+
 /// A running bridge.
 pub struct Served {
     pub server: HttpServer,
@@ -228,7 +233,7 @@ impl Served {
     pub async fn with(options: HttpOptions) -> Self {
         let (bridge, waiting) = bridge();
         let authenticator = Authenticator::new(Some(Secret::new(TOKEN)), Some(Arc::new(Operator)));
-        let health = Health::new(Arc::new(Up), Arc::new(Up), []);
+        let health = healthy();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let stop = CancellationToken::new();
         let server = HttpServer::start(

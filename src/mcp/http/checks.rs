@@ -18,12 +18,12 @@ use super::tls::PeerAddress;
 use super::{Front, HttpOptions, prefix};
 use crate::mcp::auth::AuthFailure;
 use crate::mcp::message::error_body;
-use crate::mcp::protocol::{Revision, is_supported_header};
+use crate::mcp::protocol::{all_revisions, is_supported_header};
 use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
 
 /// Header that carries the session.
 pub const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
-const REVISION_HEADER: &str = "mcp-protocol-version";
+pub const REVISION_HEADER: &str = "mcp-protocol-version";
 const TOOLSETS_HEADER: &str = "x-mcp-toolsets";
 
 /// Requests per second that are let in; 0 means no limit.
@@ -243,7 +243,7 @@ async fn check(
     {
         return Err(too_many());
     }
-    check_transport(front, request.uri.path(), headers)?;
+    check_transport(front, &request.method, request.uri.path(), headers)?;
     let toolsets = toolsets(headers, request.uri.query())?;
     Ok(Some(Admitted {
         principal,
@@ -251,14 +251,20 @@ async fn check(
     }))
 }
 
-fn check_transport(front: &Front, path: &str, headers: &HeaderMap) -> Result<(), Box<Response>> {
+fn check_transport(
+    front: &Front,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+) -> Result<(), Box<Response>> {
     let switches = &front.bridge.switches;
     let base = prefix(&front.options.base_path);
     match path.strip_prefix(&base) {
         Some("/mcp") if !switches.streamable.load(Ordering::Relaxed) => {
             Err(Box::new(transport_disabled("streamable-http")))
         }
-        Some("/mcp") => check_revision(headers),
+        // A POST is looked at with its body, which may name a revision too.
+        Some("/mcp") if method != Method::POST => check_revision(headers, Value::Null),
         Some("/sse" | "/messages") if !switches.sse.load(Ordering::Relaxed) => {
             Err(Box::new(transport_disabled("sse")))
         }
@@ -303,7 +309,8 @@ fn transport_disabled(transport: &str) -> Response {
     )
 }
 
-fn check_revision(headers: &HeaderMap) -> Result<(), Box<Response>> {
+/// Refuses a session request of a revision that is not spoken; the answer carries `id`.
+pub fn check_revision(headers: &HeaderMap, id: Value) -> Result<(), Box<Response>> {
     let Some(value) = headers.get(REVISION_HEADER) else {
         return Ok(());
     };
@@ -311,19 +318,15 @@ fn check_revision(headers: &HeaderMap) -> Result<(), Box<Response>> {
     if is_supported_header(value) {
         return Ok(());
     }
-    let supported: Vec<&str> = Revision::ALL
-        .iter()
-        .map(|revision| revision.name())
-        .collect();
     let error = RpcError::new(
         ErrorCode::InvalidRequest,
         format!("The protocol revision '{value}' is not supported."),
     )
-    .with("supported", json!(supported))
+    .with("supported", json!(all_revisions()))
     .with("requested", value);
     Err(Box::new(json_response(
         StatusCode::BAD_REQUEST,
-        &error_body(Value::Null, &error),
+        &error_body(id, &error),
     )))
 }
 
@@ -362,7 +365,7 @@ fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
         ),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "Authorization, Content-Type, Accept, Mcp-Session-Id, MCP-Protocol-Version, X-MCP-Toolsets, Last-Event-ID",
+            "Authorization, Content-Type, Accept, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-MCP-Toolsets, Last-Event-ID",
         ),
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, "Mcp-Session-Id"),
     ];

@@ -260,6 +260,8 @@ pub async fn messages(
         principal: admitted.principal,
         session_id: id,
         toolsets: admitted.toolsets,
+        outlet: None,
+        declared: None,
     };
     let message = match Incoming::parse(&body).and_then(|incoming| wrap(incoming, &session, caller))
     {

@@ -4,6 +4,7 @@
 //! - [`spelling`]: the exact header name of the 401.
 //! - [`sessions`]: the table of sessions, bound to their callers, with idle eviction.
 //! - [`streamable`]: POST, GET and DELETE of `/mcp`.
+//! - [`stateless`]: POST of revision 2026-07-28, which has no sessions.
 //! - [`legacy_sse`]: `/sse` and `/messages`.
 //! - [`reply`]: plain JSON or an event stream.
 //! - [`tls`]: connections from clients; [`certificate`]: the certificate they are shown.
@@ -16,6 +17,7 @@ pub mod legacy_sse;
 pub mod reply;
 pub mod sessions;
 pub mod spelling;
+pub mod stateless;
 pub mod streamable;
 pub mod tls;
 
@@ -86,6 +88,8 @@ pub struct Front {
     pub health: Health,
     pub options: HttpOptions,
     pub visitors: Visitors,
+    /// Fires when the server stops.
+    pub stop: CancellationToken,
     spelling: HeaderSpelling,
 }
 
@@ -161,6 +165,7 @@ impl HttpServer {
             health,
             options,
             visitors,
+            stop: stop.clone(),
             spelling,
         });
         tokio::spawn(sweep(front.clone(), stop.clone()));

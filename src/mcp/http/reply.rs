@@ -1,5 +1,6 @@
 //! The answer to a request: one JSON document, or an event stream that ends with it.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -7,14 +8,18 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcMessage, ServerJsonRpcMessage,
+};
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
-use tokio::sync::mpsc::{self, Receiver};
+use serde_json::Value;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio_util::sync::CancellationToken;
 
 use super::checks::json_response;
-use super::sessions::{Busy, Session};
+use super::sessions::Session;
 use super::streamable::accepted_without_answer;
-use crate::mcp::message::{is_answer, outgoing};
+use crate::mcp::message::{RequestIds, is_answer, outgoing};
 
 /// What kinds of answer a client accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +54,11 @@ impl Accepted {
         }
     }
 
+    /// Whether the client reads event streams at all.
+    pub fn reads_streams(self) -> bool {
+        self.stream
+    }
+
     /// Whether the answer is a stream: the client reads streams, and either wants progress or reads nothing else.
     pub fn stream_for(self, wants_progress: bool) -> bool {
         self.stream && (wants_progress || !self.json)
@@ -65,84 +75,181 @@ pub fn stream_headers() -> [(HeaderName, &'static str); 4] {
     ]
 }
 
-/// Waits for the answer and leaves out what comes before it.
-///
-/// A client that reads plain JSON cannot answer a question of the server, so questions are refused for it.
-/// A cancelled request has no answer; then the reply is 202.
-pub async fn plain_reply(
-    session: &Session,
-    _busy: Busy,
-    inner: i64,
-    mut answers: Receiver<ServerSseMessage>,
-) -> Response {
-    // The client may leave before the answer; then this future is dropped.
-    let _open = session.ids.close_on_drop(inner);
-    while let Some(event) = answers.recv().await {
-        let Some(message) = event.message else {
-            continue;
-        };
-        match message.as_ref() {
-            JsonRpcMessage::Request(request) => {
-                let refusal = ErrorData::invalid_request(
-                    "the client reads plain JSON answers and cannot be asked",
-                    None,
-                );
-                let refusal: ClientJsonRpcMessage =
-                    JsonRpcMessage::error(refusal, Some(request.id.clone()));
-                if let Err(error) = session.push(refusal).await {
-                    tracing::debug!(%error, "a question of the server could not be refused");
+/// Events that may wait for a slow reader; a notification beyond that is dropped, the answer never.
+const STREAM_QUEUE: usize = 64;
+
+/// Notifications that belong to one request, on their way to its stream.
+pub fn outlet() -> (Sender<Value>, Receiver<Value>) {
+    mpsc::channel(STREAM_QUEUE)
+}
+
+/// Where the messages of a request come from.
+pub enum Answers {
+    Session(Receiver<ServerSseMessage>),
+    Oneshot(Receiver<ServerJsonRpcMessage>),
+}
+
+impl Answers {
+    async fn next(&mut self) -> Option<Arc<ServerJsonRpcMessage>> {
+        match self {
+            Self::Session(messages) => loop {
+                if let Some(message) = messages.recv().await?.message {
+                    return Some(message);
                 }
+            },
+            Self::Oneshot(messages) => messages.recv().await.map(Arc::new),
+        }
+    }
+}
+
+/// A request whose answer is awaited.
+pub struct Pending {
+    pub ids: Arc<RequestIds>,
+    pub inner: i64,
+    pub answers: Answers,
+    pub notes: Receiver<Value>,
+    /// None for a request without a session.
+    pub session: Option<Arc<Session>>,
+    /// Kept as long as the request runs.
+    pub guard: Box<dyn Any + Send + Sync>,
+    /// Fires when the server stops.
+    pub stop: CancellationToken,
+}
+
+enum Event {
+    Answer(Arc<ServerJsonRpcMessage>),
+    /// Notifications, and questions to the client.
+    Other(Value),
+    Question(Arc<ServerJsonRpcMessage>),
+}
+
+impl Pending {
+    /// Notifications first: what a call said comes before its answer.
+    async fn next(&mut self) -> Option<Event> {
+        let message = tokio::select! {
+            biased;
+            Some(note) = self.notes.recv() => return Some(Event::Other(note)),
+            message = self.answers.next() => message?,
+        };
+        Some(match message.as_ref() {
+            message_ref if is_answer(message_ref) => Event::Answer(message),
+            JsonRpcMessage::Request(_) => Event::Question(message),
+            _ => Event::Other(outgoing(&message, &self.ids)),
+        })
+    }
+
+    /// A client that reads plain JSON cannot answer a question of the server.
+    async fn refuse(&self, question: &ServerJsonRpcMessage) {
+        let (Some(session), JsonRpcMessage::Request(request)) = (&self.session, question) else {
+            return;
+        };
+        let refusal = ErrorData::invalid_request(
+            "the client reads plain JSON answers and cannot be asked",
+            None,
+        );
+        let refusal: ClientJsonRpcMessage =
+            JsonRpcMessage::error(refusal, Some(request.id.clone()));
+        if let Err(error) = session.push(refusal).await {
+            tracing::debug!(%error, "a question of the server could not be refused");
+        }
+    }
+}
+
+/// Answers a request. `status` gives the HTTP status of an error that is the whole answer.
+///
+/// A client that reads streams gets one when it asked for progress, or when the call has something to say before its
+/// answer; otherwise the answer is plain JSON. A cancelled request has no answer; then the reply is 202.
+pub async fn reply(
+    mut pending: Pending,
+    accepted: Accepted,
+    wants_progress: bool,
+    status: fn(ErrorCode) -> StatusCode,
+) -> Response {
+    if accepted.stream_for(wants_progress) && pending.session.is_some() {
+        return stream_reply(pending, None);
+    }
+    // The client may leave before the answer; then this future is dropped.
+    let ids = pending.ids.clone();
+    let open = ids.close_on_drop(pending.inner);
+    while let Some(event) = pending.next().await {
+        match event {
+            Event::Answer(message) => {
+                let status = match message.as_ref() {
+                    JsonRpcMessage::Error(error) => status(error.error.code),
+                    _ => StatusCode::OK,
+                };
+                if status == StatusCode::OK && accepted.stream_for(wants_progress) {
+                    let frame = frame(&outgoing(&message, &pending.ids));
+                    return (stream_headers(), frame).into_response();
+                }
+                return json_response(status, &outgoing(&message, &pending.ids));
             }
-            message if is_answer(message) => {
-                return json_response(StatusCode::OK, &outgoing(message, &session.ids));
+            Event::Question(message) if accepted.stream => {
+                let first = outgoing(&message, &pending.ids);
+                open.keep();
+                return stream_reply(pending, Some(first));
             }
-            _ => {}
+            Event::Other(first) if accepted.stream => {
+                open.keep();
+                return stream_reply(pending, Some(first));
+            }
+            Event::Question(message) => pending.refuse(&message).await,
+            Event::Other(_) => {}
         }
     }
     accepted_without_answer()
 }
 
-/// Events that may wait for a slow reader; a notification beyond that is dropped, the answer never.
-const STREAM_QUEUE: usize = 64;
+fn frame(message: &Value) -> Bytes {
+    Bytes::from(format!("event: message\ndata: {message}\n\n"))
+}
 
 /// Streams everything that belongs to the request, ending with its answer.
 ///
-/// The session's queue is emptied by a task of its own: a reader that stalls must not hold up its session.
-pub fn stream_reply(
-    session: Arc<Session>,
-    busy: Busy,
-    inner: i64,
-    mut answers: Receiver<ServerSseMessage>,
-) -> Response {
+/// The session's queue is emptied by a task of its own: a reader that stalls must not hold up its session. A request
+/// without a session ends when its reader leaves.
+fn stream_reply(mut pending: Pending, first: Option<Value>) -> Response {
     let (sender, receiver) = mpsc::channel::<Bytes>(STREAM_QUEUE);
     tokio::spawn(async move {
-        let _busy = busy;
-        while let Some(event) = answers.recv().await {
-            let Some(message) = event.message else {
-                continue;
+        if let Some(first) = first {
+            drop(sender.try_send(frame(&first)));
+        }
+        let leaves_early = pending.session.is_none();
+        let stop = pending.stop.clone();
+        loop {
+            let event = tokio::select! {
+                event = pending.next() => event,
+                () = sender.closed(), if leaves_early => None,
+                () = stop.cancelled(), if leaves_early => None,
             };
-            let frame = Bytes::from(format!(
-                "event: message\ndata: {}\n\n",
-                outgoing(&message, &session.ids)
-            ));
-            if is_answer(&message) {
-                // The reader may be gone; the call has ended either way.
-                drop(sender.send(frame).await);
-                return;
-            }
-            if sender.try_send(frame).is_err() {
+            let note = match event {
+                None => break,
+                Some(Event::Answer(message)) => {
+                    // The reader may be gone; the call has ended either way.
+                    drop(sender.send(frame(&outgoing(&message, &pending.ids))).await);
+                    return;
+                }
+                Some(Event::Question(message)) => outgoing(&message, &pending.ids),
+                Some(Event::Other(note)) => note,
+            };
+            if sender.try_send(frame(&note)).is_err() {
                 tracing::debug!("a notification was dropped: the client reads too slowly");
             }
         }
-        session.ids.close(inner);
+        pending.ids.close(pending.inner);
+        drop(pending.guard);
     });
-    let frames = stream::unfold(receiver, |mut receiver| async move {
+    (stream_headers(), body_of(receiver)).into_response()
+}
+
+/// A body of the frames of a queue.
+pub fn body_of(receiver: Receiver<Bytes>) -> Body {
+    Body::from_stream(stream::unfold(receiver, |mut receiver| async move {
         receiver
             .recv()
             .await
             .map(|frame| (Ok::<_, Infallible>(frame), receiver))
-    });
-    (stream_headers(), Body::from_stream(frames)).into_response()
+    }))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::mcp::conversation::SessionState;
 use crate::mcp::message::RequestIds;
 use crate::mcp::service::BridgeService;
 use crate::tools::{Principal, SessionCounts};
@@ -30,7 +31,9 @@ const CHANNEL_CAPACITY: usize = 64;
 pub struct Session {
     pub id: String,
     pub principal: Principal,
-    pub ids: RequestIds,
+    pub ids: Arc<RequestIds>,
+    /// What its client chose.
+    pub state: Arc<SessionState>,
     handle: LocalSessionHandle,
     last_used: Mutex<Instant>,
     busy: AtomicUsize,
@@ -96,6 +99,20 @@ impl Session {
         Ok(channel.inner)
     }
 
+    /// Everything that the server says outside requests; a second call ends the first one's queue.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn listen(&self) -> Result<Receiver<ServerSseMessage>, SessionError> {
+        Ok(self.handle.establish_common_channel().await?.inner)
+    }
+
+    /// Ends the session and what it had subscribed to.
+    pub fn end(&self) {
+        self.state.end();
+        self.stop.cancel();
+    }
+
     /// Sends a message that has no answer.
     ///
     /// # Errors
@@ -144,6 +161,7 @@ impl SessionTable {
         let (handle, worker) = create_local_session(id.as_str(), config);
         let stop = self.stop.child_token();
         let transport = WorkerTransport::spawn_with_ct(worker, stop.clone());
+        let state = service.state().clone();
         let running = serve_directly_with_ct(service, transport, None, stop.clone());
         tokio::spawn(async move {
             if let Err(error) = running.waiting().await {
@@ -153,7 +171,8 @@ impl SessionTable {
         let session = Arc::new(Session {
             id: id.clone(),
             principal,
-            ids: RequestIds::default(),
+            ids: Arc::default(),
+            state,
             handle,
             last_used: Mutex::new(Instant::now()),
             busy: AtomicUsize::new(0),
@@ -176,14 +195,14 @@ impl SessionTable {
     /// Ends a session, known or not.
     pub fn close(&self, id: &str) {
         if let Some(session) = self.lock().remove(id) {
-            session.stop.cancel();
+            session.end();
         }
     }
 
     /// Ends every session.
     pub fn close_all(&self) {
         for (_, session) in self.lock().drain() {
-            session.stop.cancel();
+            session.end();
         }
     }
 
@@ -193,7 +212,7 @@ impl SessionTable {
             let keep =
                 !session.is_idle_longer_than(self.idle_limit) && !session.stop.is_cancelled();
             if !keep {
-                session.stop.cancel();
+                session.end();
             }
             keep
         });

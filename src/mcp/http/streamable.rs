@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 use super::Front;
-use super::checks::{Admitted, SESSION_HEADER, json_response};
-use super::reply::{Accepted, plain_reply, stream_headers, stream_reply};
+use super::checks::{Admitted, SESSION_HEADER, check_revision, json_response};
+use super::reply::{Accepted, Answers, Pending, body_of, outlet, reply, stream_headers};
 use super::sessions::Session;
+use super::stateless;
 use crate::mcp::message::{self, Incoming, error_body};
 use crate::mcp::service::{BridgeService, Caller};
 use crate::tools::{ErrorCode, RpcError};
+
+/// Pushed messages that may wait for a slow reader; one more and its stream ends.
+const PUSH_QUEUE: usize = 1000;
 
 /// One message from the client.
 pub async fn post(
@@ -37,16 +42,35 @@ pub async fn post(
             return json_response(StatusCode::BAD_REQUEST, &error_body(Value::Null, &error));
         }
     };
+    if stateless::applies(&headers, &incoming) {
+        return stateless::serve(&front, admitted, &headers, incoming).await;
+    }
+    let id = match &incoming {
+        Incoming::Request { id, .. } => id.clone(),
+        _ => Value::Null,
+    };
+    if let Err(refusal) = check_revision(&headers, id) {
+        return *refusal;
+    }
     match session_id(&headers) {
         None => open(&front, admitted, incoming).await,
         Some(id) => match front.sessions.find(id, &admitted.principal) {
-            Some(session) => serve(session, admitted, incoming, Accepted::from(&headers)).await,
+            Some(session) => {
+                serve(
+                    &front,
+                    session,
+                    admitted,
+                    incoming,
+                    Accepted::from(&headers),
+                )
+                .await
+            }
             None => unknown_session(id),
         },
     }
 }
 
-/// A stream for messages of the server. Nothing can be subscribed to yet, so it says that it works and ends.
+/// A stream for messages of the server: stays open for a session with subscriptions, else says that it works and ends.
 pub async fn get(
     State(front): State<Arc<Front>>,
     Extension(admitted): Extension<Admitted>,
@@ -56,12 +80,52 @@ pub async fn get(
         return initialize_first();
     };
     match front.sessions.find(id, &admitted.principal) {
+        Some(session) if session.state.has_subscriptions() => push_stream(session).await,
         Some(session) => {
             drop(session.begin());
-            (stream_headers(), ": stream-open\n\n").into_response()
+            (stream_headers(), STREAM_OPEN).into_response()
         }
         None => unknown_session(id),
     }
+}
+
+const STREAM_OPEN: &str = ": stream-open\n\n";
+
+/// Everything that a session says outside its requests.
+async fn push_stream(session: Arc<Session>) -> Response {
+    let busy = session.begin();
+    let mut messages = match session.listen().await {
+        Ok(messages) => messages,
+        Err(error) => {
+            tracing::debug!(%error, "a stream was asked for in a session that has ended");
+            return unknown_session(&session.id);
+        }
+    };
+    let (sender, frames) = mpsc::channel(PUSH_QUEUE);
+    drop(sender.try_send(Bytes::from_static(STREAM_OPEN.as_bytes())));
+    tokio::spawn(async move {
+        let _busy = busy;
+        loop {
+            let event = tokio::select! {
+                event = messages.recv() => event,
+                () = sender.closed() => return,
+            };
+            let Some(event) = event else { return };
+            let Some(message) = event.message else {
+                continue;
+            };
+            let body = message::outgoing(&message, &session.ids);
+            // A reader that stalls must not hold up its session; it notices when the stream ends.
+            if sender
+                .try_send(Bytes::from(format!("event: message\ndata: {body}\n\n")))
+                .is_err()
+            {
+                tracing::debug!("a stream was closed: its client reads too slowly");
+                return;
+            }
+        }
+    });
+    (stream_headers(), body_of(frames)).into_response()
 }
 
 /// Ends a session; an unknown one counts as ended.
@@ -132,7 +196,7 @@ async fn open(front: &Front, admitted: Admitted, incoming: Incoming) -> Response
     let _busy = session.begin();
     let request = match message::request(&method, params) {
         Ok(mut request) => {
-            request.extensions.insert(caller(&session, admitted));
+            request.extensions.insert(caller(&session, admitted, None));
             request
         }
         Err(error) => {
@@ -161,33 +225,50 @@ async fn open(front: &Front, admitted: Admitted, incoming: Incoming) -> Response
     }
 }
 
-fn caller(session: &Session, admitted: Admitted) -> Caller {
+fn caller(session: &Session, admitted: Admitted, outlet: Option<mpsc::Sender<Value>>) -> Caller {
     Caller {
         principal: admitted.principal,
         session_id: session.id.clone(),
         toolsets: admitted.toolsets,
+        outlet,
+        declared: None,
     }
 }
 
 async fn serve(
+    front: &Front,
     session: Arc<Session>,
     admitted: Admitted,
     incoming: Incoming,
     accepted: Accepted,
 ) -> Response {
     let busy = session.begin();
-    let as_stream = accepted.stream_for(incoming.wants_progress());
+    let wants_progress = incoming.wants_progress();
     let message = match incoming {
         Incoming::Request { id, method, params } => {
             let mut request = match message::request(&method, params) {
                 Ok(request) => request,
                 Err(error) => return json_response(StatusCode::OK, &error_body(id, &error)),
             };
-            request.extensions.insert(caller(&session, admitted));
+            let (outlet, notes) = outlet();
+            request
+                .extensions
+                .insert(caller(&session, admitted, Some(outlet)));
             let inner = session.ids.open(id.clone());
             return match session.request(message::wrap_request(inner, request)).await {
-                Ok(answers) if as_stream => stream_reply(session, busy, inner, answers),
-                Ok(answers) => plain_reply(&session, busy, inner, answers).await,
+                Ok(answers) => {
+                    let pending = Pending {
+                        ids: session.ids.clone(),
+                        inner,
+                        answers: Answers::Session(answers),
+                        notes,
+                        session: Some(session),
+                        guard: Box::new(busy),
+                        stop: front.stop.clone(),
+                    };
+                    // In a session every error travels with status 200.
+                    reply(pending, accepted, wants_progress, |_| StatusCode::OK).await
+                }
                 Err(_) => ended(session.ids.close(inner).unwrap_or(id)),
             };
         }
