@@ -73,7 +73,9 @@ impl Reload {
                 if !goes_on {
                     return;
                 }
-                if let Err(error) = self.apply() {
+                let outcome = self.apply();
+                self.bridge.metrics.reload(outcome.is_ok());
+                if let Err(error) = outcome {
                     tracing::error!(file = %self.file.display(), "the changed configuration is not used, the old one stays in force: {error}");
                 }
                 handled.send_modify(|count| *count += 1);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use super::metrics::Metrics;
 use super::protocol::Revision;
 use crate::config::Config;
 use crate::prompts::PromptRegistry;
@@ -48,6 +49,7 @@ pub struct Bridge {
     pub resources: ResourceRegistry,
     pub prompts: PromptRegistry,
     pub switches: Switches,
+    pub metrics: Metrics,
     /// Advertised whatever the client asks for (`mcpProtocolVersion`).
     pub fixed_revision: Option<Revision>,
     started: Instant,
@@ -63,6 +65,7 @@ impl Bridge {
             resources,
             prompts,
             switches: Switches::default(),
+            metrics: Metrics::default(),
             fixed_revision: None,
             started: Instant::now(),
             sessions: OnceLock::new(),

@@ -3,10 +3,12 @@
 //! - [`bridge`]: what is served (tools, resources, prompts) and the facts about the running server.
 //! - [`message`]: JSON text ↔ protocol messages, request ids, JSON-RPC error bodies.
 //! - [`protocol`]: protocol revisions and the `initialize` result.
+//! - [`declared`]: what a request of revision 2026-07-28 says of itself.
 //! - [`service`]: one request in, one result out; runs inside rmcp's session loop.
 //! - [`conversation`]: progress, log messages and questions of a running call; what a session chose.
 //! - [`subscriptions`]: changes pushed to those who asked.
 //! - [`auth`]: who a bearer is.
+//! - [`metrics`]: counters as Prometheus text.
 //! - [`http`]: the HTTP front: checks, sessions, replies, `/health`.
 //! - [`stdio`]: the same service over standard input and output.
 //! - [`relay`]: a stdio server that passes everything on to a running bridge.
@@ -14,8 +16,10 @@
 pub mod auth;
 pub mod bridge;
 pub mod conversation;
+pub mod declared;
 pub mod http;
 pub mod message;
+pub mod metrics;
 pub mod protocol;
 pub mod relay;
 pub mod service;

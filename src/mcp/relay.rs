@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
@@ -19,6 +21,7 @@ use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::declared::Declared;
 use super::http::checks::SESSION_HEADER;
 use super::message::{Incoming, error_body};
 use super::stdio::Lines;
@@ -218,6 +221,7 @@ impl Relay {
         session: Option<HeaderValue>,
     ) -> Result<HttpResponse, RpcError> {
         let mut headers = self.headers(session)?;
+        describe(&body, &mut headers);
         headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/json"),
@@ -385,5 +389,41 @@ fn failed(text: impl Into<String>) -> RpcError {
 async fn write<W: AsyncWrite + Send + Unpin>(output: &Mutex<Output<W>>, message: &Value) {
     if let Err(error) = output.lock().await.send(message.to_string()).await {
         tracing::error!(%error, "standard output cannot be written");
+    }
+}
+
+/// The headers that a request of revision 2026-07-28 needs over HTTP: its revision, method and name.
+fn describe(body: &[u8], headers: &mut HeaderMap) {
+    let Ok(incoming) = Incoming::parse(body) else {
+        return;
+    };
+    if !Declared::stands_alone(&incoming) {
+        return;
+    }
+    let Incoming::Request { method, params, .. } = incoming else {
+        return;
+    };
+    let revision = params.pointer("/_meta/io.modelcontextprotocol~1protocolVersion");
+    let name = match method.as_str() {
+        "tools/call" | "prompts/get" => params.get("name"),
+        "resources/read" => params.get("uri"),
+        _ => None,
+    };
+    let described = [
+        ("mcp-protocol-version", revision.and_then(Value::as_str)),
+        ("mcp-method", Some(method.as_str())),
+        ("mcp-name", name.and_then(Value::as_str)),
+    ];
+    for (header, text) in described {
+        let Some(text) = text else { continue };
+        let is_plain = text.bytes().all(|byte| (0x21..0x7f).contains(&byte));
+        let text = if is_plain && !text.starts_with("=?") {
+            text.to_owned()
+        } else {
+            format!("=?base64?{}?=", STANDARD.encode(text))
+        };
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            headers.insert(HeaderName::from_static(header), value);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use rmcp::model::{
     ClientNotification, ClientRequest, CustomResult, ErrorCode as WireCode, ErrorData,
@@ -14,8 +15,11 @@ use tokio::sync::mpsc;
 
 use super::bridge::Bridge;
 use super::conversation::{Conversation, SessionState};
+use super::declared::Declared;
+use super::metrics::CallOutcome;
 use super::protocol::{complete, discover_result, initialize_result};
 use super::subscriptions;
+use crate::tools::redaction::redacted;
 use crate::tools::{CallContext, ErrorCode, LogLevel, Principal, RpcError, ToolSets};
 
 /// Who sent a request, put into the message by the front that received it.
@@ -28,19 +32,6 @@ pub struct Caller {
     pub outlet: Option<mpsc::Sender<Value>>,
     /// The context of a request that stands alone (revision 2026-07-28).
     pub declared: Option<Arc<Declared>>,
-}
-
-/// What a request of revision 2026-07-28 declares about itself and its client.
-#[derive(Debug, Clone, Default)]
-pub struct Declared {
-    /// The request's own id, which names its subscription.
-    pub id: Value,
-    pub capabilities: Value,
-    /// The client wants log messages from this level on; none at all without it.
-    pub log_level: Option<LogLevel>,
-    /// `inputResponses`, as they were sent.
-    pub answers: Option<Value>,
-    pub state: Option<String>,
 }
 
 /// Completions per answer (a limit of the protocol).
@@ -122,10 +113,15 @@ impl BridgeService {
             "tools/call" => {
                 let name = text(&params, "name")?;
                 let arguments = params.get("arguments").cloned().unwrap_or(Value::Null);
+                let principal = caller.principal.clone();
                 let (call, conversation) = self.converse(caller, &context);
-                conversation
+                let started = Instant::now();
+                tracing::debug!(tool = %name, %principal, arguments = %redacted(&arguments), "a tool is called");
+                let answer = conversation
                     .until(bridge.tools.call(&name, arguments, call))
-                    .await
+                    .await;
+                self.note_call(&name, &principal, &answer, started.elapsed());
+                answer
             }
             "resources/list" => Ok(bridge.resources.list()),
             "resources/templates/list" => Ok(bridge.resources.list_templates()),
@@ -166,6 +162,30 @@ impl BridgeService {
             }
             _ => Err(no_method(method)),
         }
+    }
+
+    fn note_call(
+        &self,
+        tool: &str,
+        principal: &Principal,
+        answer: &Result<Value, RpcError>,
+        took: Duration,
+    ) {
+        let failed = |answer: &Value| answer.get("isError") == Some(&Value::Bool(true));
+        let outcome = match answer {
+            Ok(answer) if failed(answer) => CallOutcome::Error,
+            Ok(_) => CallOutcome::Ok,
+            Err(_) => CallOutcome::Refused,
+        };
+        // A name that callers made up must become neither a label nor a log line.
+        let known = self.bridge.tools.definition(tool).is_some();
+        let tool = if known { tool } else { "unknown" };
+        self.bridge.metrics.call(tool, outcome, took);
+        let code = match answer {
+            Ok(answer) => answer.get("errorCode").and_then(Value::as_i64),
+            Err(error) => Some(i64::from(error.code.code())),
+        };
+        tracing::info!(tool, %principal, outcome = outcome.name(), code, ms = took.as_millis() as u64, "call");
     }
 
     fn converse(

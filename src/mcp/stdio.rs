@@ -14,6 +14,7 @@ use tokio_util::codec::{Decoder, FramedRead, FramedWrite, LinesCodec, LinesCodec
 use tokio_util::sync::CancellationToken;
 
 use super::bridge::Bridge;
+use super::declared::Declared;
 use super::message::{self, Incoming, RequestIds};
 use super::service::{BridgeService, Caller};
 use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
@@ -131,11 +132,20 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
     }
 
     fn accept(&self, line: &str) -> Result<Option<ClientJsonRpcMessage>, Box<(Value, RpcError)>> {
-        match Incoming::parse(line.as_bytes()).map_err(|error| Box::new((Value::Null, error)))? {
+        let incoming =
+            Incoming::parse(line.as_bytes()).map_err(|error| Box::new((Value::Null, error)))?;
+        let stands_alone = Declared::stands_alone(&incoming);
+        match incoming {
             Incoming::Request { id, method, params } => {
-                let mut request = message::request(&method, params)
-                    .map_err(|error| Box::new((id.clone(), error)))?;
-                request.extensions.insert(self.caller.clone());
+                let refuse = |error| Box::new((id.clone(), error));
+                let mut caller = self.caller.clone();
+                if stands_alone {
+                    let declared = Declared::read(&id, &params).map_err(refuse)?;
+                    declared.require_served().map_err(refuse)?;
+                    caller.declared = Some(Arc::new(declared));
+                }
+                let mut request = message::request(&method, params).map_err(refuse)?;
+                request.extensions.insert(caller);
                 Ok(Some(message::wrap_request(self.ids.open(id), request)))
             }
             Incoming::Notification { method, params } => {
@@ -249,6 +259,11 @@ mod tests {
         .await;
         assert_eq!(echo["id"], Value::Null);
         assert_eq!(echo["result"]["content"][0]["text"], "hi");
+        let alone = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+        let discovered = talk(alone).await;
+        assert_eq!(discovered["result"]["supportedVersions"][0], "2026-07-28");
+        let other = String::from_utf8_lossy(alone).replace("2026-07-28", "2031-01-01");
+        assert_eq!(talk(other.as_bytes()).await["error"]["code"], -32022);
         drop(requests);
         drop(answers);
         served.await.expect("task").expect("session");

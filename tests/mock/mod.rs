@@ -1,4 +1,5 @@
 //! A frozen sample station and sessions with it, for the tests of the station clients.
+#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::sync::Arc;
 

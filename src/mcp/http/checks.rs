@@ -14,6 +14,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::guesses::Guesses;
 use super::tls::PeerAddress;
 use super::{Front, HttpOptions, prefix};
 use crate::mcp::auth::AuthFailure;
@@ -48,6 +49,7 @@ pub struct Visitors {
     origins: Vec<String>,
     addresses: Option<DefaultKeyedRateLimiter<IpAddr>>,
     principals: Option<DefaultKeyedRateLimiter<Principal>>,
+    guesses: Guesses,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -86,11 +88,13 @@ impl Visitors {
                 .collect(),
             addresses: limiter(options.limits.per_address),
             principals: limiter(options.limits.per_principal),
+            guesses: Guesses::default(),
         }
     }
 
     /// Drops what is remembered of addresses and principals that have been quiet.
     pub fn forget_idle(&self) {
+        self.guesses.forget_idle();
         if let Some(addresses) = &self.addresses {
             addresses.retain_recent();
         }
@@ -185,6 +189,7 @@ pub async fn admit(State(front): State<Arc<Front>>, request: Request, next: Next
         }
         Err(response) => *response,
     };
+    front.bridge.metrics.answer(response.status().as_u16());
     if let Origin::Listed(origin) = origin {
         allow_origin(response.headers_mut(), origin);
     }
@@ -219,10 +224,12 @@ async fn check(
     if request.method == Method::OPTIONS && matches!(origin, Origin::Listed(_)) {
         return Ok(None);
     }
-    if let (Some(limiter), Some(ConnectInfo(PeerAddress(address)))) = (
-        &front.visitors.addresses,
-        request.extensions.get::<ConnectInfo<PeerAddress>>(),
-    ) && limiter.check_key(&address.ip()).is_err()
+    let address = request
+        .extensions
+        .get::<ConnectInfo<PeerAddress>>()
+        .map(|ConnectInfo(PeerAddress(address))| address.ip());
+    if let (Some(limiter), Some(address)) = (&front.visitors.addresses, address)
+        && limiter.check_key(&address).is_err()
     {
         return Err(too_many());
     }
@@ -230,11 +237,17 @@ async fn check(
         .get(header::AUTHORIZATION)
         .map(HeaderValue::as_bytes);
     let authorization = authorization.map(String::from_utf8_lossy);
-    let principal = front
+    let principal = match front
         .authenticator
         .authenticate(authorization.as_deref())
         .await
-        .map_err(|failure| Box::new(unauthorized(front, failure)))?;
+    {
+        Ok(principal) => principal,
+        Err(failure) => {
+            refuse_token(front, address, failure).await;
+            return Err(Box::new(unauthorized(front, failure)));
+        }
+    };
     if front
         .visitors
         .principals
@@ -249,6 +262,21 @@ async fn check(
         principal,
         toolsets,
     }))
+}
+
+/// Tells a guesser later and later that the guess was wrong; who has a token is never held up.
+async fn refuse_token(front: &Front, address: Option<IpAddr>, failure: AuthFailure) {
+    if failure != AuthFailure::Invalid {
+        return;
+    }
+    front.bridge.metrics.refused_token();
+    let Some(address) = address else { return };
+    let (count, delay) = front.visitors.guesses.wrong(address);
+    tracing::warn!(%address, count, "a bearer was refused that nobody has");
+    tokio::select! {
+        () = tokio::time::sleep(delay) => {}
+        () = front.stop.cancelled() => {}
+    }
 }
 
 fn check_transport(

@@ -8,10 +8,12 @@
 //! - [`legacy_sse`]: `/sse` and `/messages`.
 //! - [`reply`]: plain JSON or an event stream.
 //! - [`tls`]: connections from clients; [`certificate`]: the certificate they are shown.
+//! - [`guesses`]: the delay after wrong bearers.
 //! - [`health`] answers `/health`.
 
 pub mod certificate;
 pub mod checks;
+pub mod guesses;
 pub mod health;
 pub mod legacy_sse;
 pub mod reply;
@@ -26,7 +28,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::{StatusCode, Uri};
+use axum::extract::State;
+use axum::http::{StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -248,6 +251,7 @@ fn router(front: Arc<Front>) -> Router {
         )
         .route(&format!("{base}/sse"), get(legacy_sse::stream))
         .route(&format!("{base}/messages"), post(legacy_sse::messages))
+        .route(&format!("{base}/metrics"), get(metrics))
         .fallback(not_found)
         .method_not_allowed_fallback(not_found)
         .layer(middleware::from_fn_with_state(front.clone(), checks::admit))
@@ -256,6 +260,14 @@ fn router(front: Arc<Front>) -> Router {
         .route(&format!("{base}/health"), get(health::answer))
         .with_state(front)
         .merge(checked)
+}
+
+async fn metrics(State(front): State<Arc<Front>>) -> Response {
+    let kind = [(
+        header::CONTENT_TYPE,
+        "text/plain; version=0.0.4; charset=utf-8",
+    )];
+    (kind, front.bridge.metrics.text(&front.bridge)).into_response()
 }
 
 async fn not_found(uri: Uri) -> Response {

@@ -9,40 +9,26 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{ErrorCode as WireCode, InitializeRequestParams};
 use rmcp::service::serve_directly_with_ct;
 use rmcp::transport::OneshotTransport;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Front;
 use super::checks::{Admitted, REVISION_HEADER, json_response};
 use super::reply::{Accepted, Answers, Pending, reply};
 use super::streamable::accepted_without_answer;
+use crate::mcp::declared::Declared;
 use crate::mcp::message::{self, Incoming, RequestIds, error_body};
-use crate::mcp::protocol::{STATELESS, all_revisions};
-use crate::mcp::service::{BridgeService, Caller, Declared};
-use crate::tools::{ErrorCode, LogLevel, RpcError};
-
-const META_REVISION: &str = "io.modelcontextprotocol/protocolVersion";
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+use crate::mcp::protocol::STATELESS;
+use crate::mcp::service::{BridgeService, Caller};
+use crate::tools::{ErrorCode, RpcError};
 
 /// Sentinel around a header value in Base64 (HTTP header standardisation of revision 2026-07-28).
 const BASE64_MARKS: (&str, &str) = ("=?base64?", "?=");
 
-fn meta<'a>(incoming: &'a Incoming, key: &str) -> Option<&'a Value> {
-    match incoming {
-        Incoming::Request { params, .. } | Incoming::Notification { params, .. } => {
-            params.get("_meta")?.get(key)
-        }
-        Incoming::Response(_) => None,
-    }
-}
-
 /// Whether a message belongs to this revision: by its header, its `_meta`, or its method.
 pub fn applies(headers: &HeaderMap, incoming: &Incoming) -> bool {
     let header = headers.get(REVISION_HEADER).map(|value| value.as_bytes());
-    header == Some(STATELESS.as_bytes())
-        || meta(incoming, META_REVISION).is_some()
-        || incoming.method() == Some("server/discover")
+    header == Some(STATELESS.as_bytes()) || Declared::stands_alone(incoming)
 }
 
 /// Answers one message of this revision.
@@ -124,22 +110,8 @@ fn check(headers: &HeaderMap, incoming: &Incoming) -> Result<Declared, RpcError>
     let Incoming::Request { id, method, params } = incoming else {
         return Ok(Declared::default());
     };
-    let revision = meta(incoming, META_REVISION).and_then(Value::as_str);
-    let capabilities = meta(incoming, META_CAPABILITIES).filter(|value| value.is_object());
-    let (Some(revision), Some(capabilities)) = (revision, capabilities) else {
-        let missing: Vec<&str> = [
-            revision.is_none().then_some(META_REVISION),
-            capabilities.is_none().then_some(META_CAPABILITIES),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        return Err(RpcError::new(
-            ErrorCode::InvalidParams,
-            format!("'_meta' lacks {}.", missing.join(" and ")),
-        )
-        .with("missing", json!(missing)));
-    };
+    let declared = Declared::read(id, params)?;
+    let revision = declared.revision.as_str();
     match single(headers, REVISION_HEADER)? {
         Some(header) if header == revision => {}
         Some(header) => {
@@ -153,27 +125,9 @@ fn check(headers: &HeaderMap, incoming: &Incoming) -> Result<Declared, RpcError>
             ));
         }
     }
-    if revision != STATELESS {
-        return Err(RpcError::new(
-            ErrorCode::UnsupportedRevision,
-            format!("The protocol revision '{revision}' is not served without a session."),
-        )
-        .with("supported", json!(all_revisions()))
-        .with("requested", revision));
-    }
+    declared.require_served()?;
     check_routing(headers, method, params)?;
-    Ok(Declared {
-        id: id.clone(),
-        capabilities: capabilities.clone(),
-        log_level: meta(incoming, META_LOG_LEVEL)
-            .and_then(Value::as_str)
-            .and_then(LogLevel::from_name),
-        answers: params.get("inputResponses").cloned(),
-        state: params
-            .get("requestState")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
-    })
+    Ok(declared)
 }
 
 /// Compares the headers that intermediaries route by with the body.
