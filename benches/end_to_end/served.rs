@@ -14,6 +14,7 @@ use niagara_bridge::config::Config;
 use niagara_bridge::config::load::Settings;
 use niagara_bridge::mcp::http::HttpServer;
 use niagara_bridge::station::http::CallScope;
+use niagara_bridge::station::obix::ObixPath;
 use niagara_bridge::station::web::{Secret, WebOptions, WebRequest, WebSession};
 use rmcp::ServerHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock};
@@ -147,19 +148,11 @@ impl Served {
         self.mock.clear_logs();
     }
 
-    /// The request that a call sends to the station.
-    pub async fn direct(&self, call: &Call) -> String {
-        let _ = self.call(call).await;
-        self.forget_requests();
-        let _ = self.call(call).await;
-        let requests = self.mock.requests();
-        let request = requests.last().expect("a request");
-        assert_eq!(
-            (requests.len(), &*request.method),
-            (1, "GET"),
-            "{requests:?}"
-        );
-        request.target.clone()
+    /// Where oBIX has the point: reading it is the least that a request to the station can cost.
+    pub fn obix_target(&self) -> String {
+        let path = self.point.trim_start_matches("station:|");
+        let path = ObixPath::of_slot_path(path).expect("a slot path");
+        path.request_target()
     }
 
     pub async fn ask_directly(&self, target: &str) {

@@ -125,7 +125,12 @@ fn troubles() -> Vec<Trouble> {
         Trouble::new(FaultKind::SessionLost, &["station-auth"])
             .once()
             .ending_sessions(),
-        Trouble::new(FaultKind::SessionLost, &["station-auth"]).ending_sessions(),
+        // Without end it meets the login page too, which no station answers with 401.
+        Trouble::new(
+            FaultKind::SessionLost,
+            &["station-auth", "station-protocol"],
+        )
+        .ending_sessions(),
         Trouble::new(
             FaultKind::TooManyRequests {
                 retry_after_seconds: Some(1),

@@ -254,15 +254,11 @@ fn open_alarm(alarm: ObixAlarm, zone: Tz) -> AlarmRecord {
 /// The transition that made the alarm: oBIX tells the latest one, which of an alarm that is over leads back to normal.
 fn transition(from: Option<&str>, to: Option<String>) -> Option<String> {
     let to = to?;
-    let made = match from {
-        Some(from) if to == "normal" => from,
-        _ => &to,
-    };
+    let made = if to == "normal" { from? } else { &to };
     Some(match made {
         "offnormal" => "toOffnormal".to_owned(),
         "fault" => "toFault".to_owned(),
         "alert" => "toAlert".to_owned(),
-        "normal" => "toNormal".to_owned(),
         other => other.to_owned(),
     })
 }
