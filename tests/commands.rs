@@ -217,6 +217,99 @@ fn an_interrupt_ends_the_demo_and_removes_its_folder() {
     assert_eq!(made(), 0, "the temporary folder is gone");
 }
 
+/// A station that takes connections and never answers.
+#[cfg(unix)]
+fn silent_station() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("address");
+    std::thread::spawn(move || {
+        let taken: Vec<_> = listener.incoming().collect();
+        drop(taken);
+    });
+    format!("http://{address}")
+}
+
+/// Sends one message on a connection of its own.
+#[cfg(unix)]
+fn sent(endpoint: &str, token: &str, session: &str, body: &Value) -> std::net::TcpStream {
+    let rest = endpoint.strip_prefix("http://").expect("http");
+    let (address, path) = rest.split_once('/').expect("a path");
+    let mut stream = std::net::TcpStream::connect(address).expect("connect");
+    let body = body.to_string();
+    let session = match session {
+        "" => String::new(),
+        header => format!("{header}\r\n"),
+    };
+    let head = format!(
+        "POST /{path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n{session}\
+         connection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("write");
+    stream.write_all(body.as_bytes()).expect("write");
+    stream
+}
+
+#[cfg(unix)]
+fn received(stream: std::net::TcpStream) -> String {
+    std::io::read_to_string(stream).expect("an answer")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_stop_during_a_call_answers_the_client_although_the_station_hangs() {
+    let token = "t".repeat(40);
+    let folder = tempfile::tempdir().expect("folder");
+    let config = folder.path().join("config.yaml");
+    let settings = json!({
+        "listen": "127.0.0.1:0",
+        "apiToken": token,
+        "dataDir": folder.path().join("data"),
+        "station": { "url": silent_station(), "user": "bridge", "password": "secret" },
+    });
+    std::fs::write(&config, settings.to_string()).expect("write");
+    let mut child = bridge(&["serve", "--log-format", "json", "--config", text(&config)])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut log = BufReader::new(child.stderr.take().expect("log"));
+    let endpoint = loop {
+        let mut line = String::new();
+        assert_ne!(log.read_line(&mut line).expect("read"), 0, "ended early");
+        let line: Value = serde_json::from_str(&line).expect("a log line is JSON");
+        if let Some(endpoint) = line.pointer("/fields/endpoint").or(line.get("endpoint")) {
+            break endpoint.as_str().expect("text").to_owned();
+        }
+    };
+    let drain = std::thread::spawn(move || std::io::read_to_string(log));
+    let opened = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
+    let opened = received(sent(&endpoint, &token, "", &opened));
+    let session = opened
+        .lines()
+        .find(|line| line.starts_with("mcp-session-id"))
+        .expect("a session");
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "readPoint", "arguments": {"ord": "station:|slot:/A"}}});
+    let call = sent(&endpoint, &token, session, &call);
+    // Its answer comes after the bridge has begun with the call, which was sent before.
+    let ping = json!({"jsonrpc": "2.0", "id": 3, "method": "ping"});
+    assert!(received(sent(&endpoint, &token, session, &ping)).contains("200 OK"));
+    let interrupted = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill");
+    assert!(interrupted.success());
+    let answer = received(call);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let (_, answer) = answer.split_once("\r\n\r\n").expect("a body");
+    let answer: Value = serde_json::from_str(answer).expect("JSON");
+    assert_eq!(answer["id"], 2);
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    let log = drain.join().expect("thread").expect("log");
+    assert!(!log.contains("\"level\":\"ERROR\""), "{log}");
+}
+
 #[test]
 fn mistakes_end_with_a_sentence_and_the_right_code() {
     for (arguments, code, words) in [

@@ -24,6 +24,10 @@ struct Talk {
 
 impl Talk {
     fn with(endpoint: &str, token: &str) -> Self {
+        Self::until(endpoint, token, CancellationToken::new())
+    }
+
+    fn until(endpoint: &str, token: &str, stop: CancellationToken) -> Self {
         let relay = Relay::new(
             endpoint.parse().expect("url"),
             Secret::new(token),
@@ -32,7 +36,7 @@ impl Talk {
         .expect("relay");
         let (client, server) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(server);
-        let task = tokio::spawn(relay.run(input, output, CancellationToken::new()));
+        let task = tokio::spawn(relay.run(input, output, stop));
         let (answers, requests) = tokio::io::split(client);
         Self {
             requests,
@@ -210,4 +214,50 @@ async fn a_running_call_can_be_cancelled_over_standard_input() {
     drop(requests);
     drop(answers);
     served.await.expect("task").expect("session");
+}
+
+#[tokio::test]
+async fn a_stop_answers_the_calls_that_run_on_standard_input() {
+    let (bridge, waiting) = bridge();
+    let (client, server) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(server);
+    let stop = CancellationToken::new();
+    let served = tokio::spawn(stdio::serve(
+        bridge,
+        Principal::Service,
+        ToolSets::all(),
+        input,
+        output,
+        stop.clone(),
+    ));
+    let (answers, mut requests) = tokio::io::split(client);
+    let mut answers = BufReader::new(answers).lines();
+    let call = request("tools/call", json!({"name": "wait"}));
+    requests
+        .write_all(format!("{call}\n").as_bytes())
+        .await
+        .expect("write");
+    waiting.notified().await;
+    stop.cancel();
+    let line = answers.next_line().await.expect("read").expect("a line");
+    let answer: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(answer["id"], 7);
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    served.await.expect("task").expect("session");
+}
+
+#[tokio::test]
+async fn a_relay_that_is_stopped_answers_the_calls_it_waits_for() {
+    let served = Served::start().await;
+    let stop = CancellationToken::new();
+    let mut talk = Talk::until(&served.server.endpoint(), TOKEN, stop.clone());
+    talk.ask(request("initialize", json!({}))).await;
+    talk.say(&request("tools/call", json!({"name": "wait"})).to_string())
+        .await;
+    served.waiting.notified().await;
+    stop.cancel();
+    let answer = talk.hear().await;
+    assert_eq!(answer["id"], 7);
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    talk.end().await;
 }

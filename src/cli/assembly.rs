@@ -1,6 +1,7 @@
 //! Configuration → a bridge that can be served.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use futures::future::BoxFuture;
@@ -37,13 +38,23 @@ pub struct Assembly {
     pub policy: SharedPolicy,
 }
 
+/// Time for the logout. Service managers kill after 10 s, and open calls have had their time before.
+const FAREWELL: Duration = Duration::from_secs(2);
+
 /// The station's side, to be closed at the end.
 pub struct StationEnd(Arc<StationFacade>);
 
 impl StationEnd {
-    /// Gives up the BOX session and logs out.
+    /// Gives up the BOX session and logs out; a station that does not answer is left alone.
     pub async fn close(&self) {
-        self.0.close().await;
+        if tokio::time::timeout(FAREWELL, self.0.close())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                "the station did not answer the logout; its session ends when it has been idle"
+            );
+        }
     }
 }
 

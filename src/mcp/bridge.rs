@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::metrics::Metrics;
 use super::protocol::Revision;
@@ -55,6 +56,7 @@ pub struct Bridge {
     started: Instant,
     sessions: OnceLock<SessionCounter>,
     tool_lists: watch::Sender<u64>,
+    end: OnceLock<CancellationToken>,
 }
 
 impl Bridge {
@@ -70,6 +72,7 @@ impl Bridge {
             started: Instant::now(),
             sessions: OnceLock::new(),
             tool_lists: watch::Sender::new(0),
+            end: OnceLock::new(),
         }
     }
 
@@ -78,6 +81,18 @@ impl Bridge {
         if self.sessions.set(Box::new(counter)).is_err() {
             tracing::debug!("sessions are counted already by another front");
         }
+    }
+
+    /// Tells the bridge the token that ends it; the first front that serves does so.
+    pub fn ends_with(&self, stop: CancellationToken) {
+        if self.end.set(stop).is_err() {
+            tracing::debug!("the end of the bridge is announced already by another front");
+        }
+    }
+
+    /// Whether the end has begun.
+    pub fn is_stopping(&self) -> bool {
+        self.end.get().is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Tells those who listen that the list of tools changed.

@@ -229,6 +229,15 @@ pub fn error_body(id: Value, error: &RpcError) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": error.to_json() })
 }
 
+/// The answer to a request whose client has cancelled it, for transports on which every request must be answered.
+pub fn cancelled_answer(id: Value) -> Value {
+    let error = RpcError::new(
+        ErrorCode::Internal,
+        "The request was cancelled by its client.",
+    );
+    error_body(id, &error.with("kind", "cancelled"))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -35,6 +35,9 @@ use crate::tools::{ErrorCode, RpcError};
 /// Longest wait for an answer: capabilities may take 120 s.
 const ANSWER_LIMIT: Duration = Duration::from_secs(180);
 
+/// Time to tell the bridge that the session ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+
 /// Messages that may be under way at the same time.
 const IN_FLIGHT: usize = 64;
 
@@ -112,20 +115,44 @@ impl Relay {
             match Incoming::parse(line.as_bytes()) {
                 Err(error) => write(&output, &error_body(Value::Null, &error)).await,
                 // In order: nothing can be sent before the session is open, and notifications keep their places.
-                Ok(message) if !is_call(&message) => relay.pass_on(line, message, &output).await,
+                Ok(message) if !is_call(&message) => {
+                    relay.pass_on_until(&stop, line, message, &output).await;
+                }
                 Ok(message) => {
-                    let (relay, output) = (relay.clone(), output.clone());
-                    running.spawn(async move { relay.pass_on(line, message, &output).await });
+                    let (relay, output, stop) = (relay.clone(), output.clone(), stop.clone());
+                    running.spawn(async move {
+                        relay.pass_on_until(&stop, line, message, &output).await;
+                    });
                 }
             }
             while running.try_join_next().is_some() {}
         }
-        if stop.is_cancelled() {
-            running.abort_all();
-        }
         while running.join_next().await.is_some() {}
-        relay.close().await;
+        if tokio::time::timeout(FAREWELL, relay.close()).await.is_err() {
+            tracing::debug!("the bridge did not answer the end of the session");
+        }
         Ok(())
+    }
+
+    /// A call whose answer has not come when `stop` fires is answered with an error.
+    async fn pass_on_until<W: AsyncWrite + Send + Unpin>(
+        &self,
+        stop: &CancellationToken,
+        line: String,
+        message: Incoming,
+        output: &Mutex<Output<W>>,
+    ) {
+        let id = match &message {
+            Incoming::Request { id, .. } => Some(id.clone()),
+            _ => None,
+        };
+        tokio::select! {
+            biased;
+            () = self.pass_on(line, message, output) => {}
+            () = stop.cancelled() => if let Some(id) = id {
+                write(output, &error_body(id, &failed("The relay is stopping; the answer was not waited for."))).await;
+            },
+        }
     }
 
     async fn pass_on<W: AsyncWrite + Send + Unpin>(

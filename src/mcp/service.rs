@@ -34,6 +34,9 @@ pub struct Caller {
     pub declared: Option<Arc<Declared>>,
 }
 
+/// Time that a call gets to end by itself after its session or the bridge has ended; rmcp delivers answers for 2 s.
+const LAST_WORDS: Duration = Duration::from_millis(1500);
+
 /// Completions per answer (a limit of the protocol).
 const COMPLETION_LIMIT: usize = 100;
 
@@ -201,6 +204,20 @@ impl BridgeService {
         (call, conversation)
     }
 
+    /// Why a call ends without its own answer. A client that cancelled it itself is not told: rmcp drops that answer.
+    fn cut_short(&self) -> RpcError {
+        if self.bridge.is_stopping() {
+            return RpcError::new(
+                ErrorCode::Internal,
+                "The bridge is stopping; the call was given up. Send it again when the bridge runs again.",
+            );
+        }
+        RpcError::new(
+            ErrorCode::SessionNotFound,
+            "The session ended while the request ran. Send initialize again.",
+        )
+    }
+
     async fn complete(&self, params: &Value, context: &CallContext) -> Result<Value, RpcError> {
         let reference = params.get("ref").unwrap_or(&Value::Null);
         let argument = params.get("argument").unwrap_or(&Value::Null);
@@ -244,6 +261,14 @@ fn no_method(method: &str) -> RpcError {
         format!("There is no method '{method}'."),
     )
     .with("method", method)
+}
+
+/// Whether a tool's answer is an error that tells no more than that the call could not go on: all but a write in doubt.
+fn is_plain_failure(answer: &Value) -> bool {
+    let in_doubt = answer
+        .pointer("/errorData/inDoubt")
+        .and_then(Value::as_bool);
+    answer.get("isError") == Some(&Value::Bool(true)) && in_doubt != Some(true)
 }
 
 fn text(params: &Value, name: &str) -> Result<String, RpcError> {
@@ -312,8 +337,20 @@ impl Service<RoleServer> for BridgeService {
                 .set_capabilities(capabilities.unwrap_or_default());
         }
         let stateless = caller.declared.is_some();
-        self.dispatch(&request.method, params, caller, context)
-            .await
+        let ended = context.ct.clone();
+        let call = self.dispatch(&request.method, params, caller, context);
+        let outcome = tokio::select! {
+            biased;
+            outcome = call => outcome,
+            () = async { ended.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Err(self.cut_short()),
+        };
+        outcome
+            .and_then(|answer| {
+                if ended.is_cancelled() && is_plain_failure(&answer) {
+                    return Err(self.cut_short());
+                }
+                Ok(answer)
+            })
             .map(|mut result| {
                 if stateless {
                     complete(&mut result, &request.method, &self.bridge);

@@ -47,6 +47,7 @@ where
     };
     let transport = LineTransport::new(input, output, caller);
     // rmcp cancels the token that it is given when the session ends; the caller's own must not fire then.
+    bridge.ends_with(stop.clone());
     let stop = stop.child_token();
     let running = serve_directly_with_ct(BridgeService::new(bridge), transport, None, stop);
     running

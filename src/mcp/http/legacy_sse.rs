@@ -214,7 +214,8 @@ async fn next_frame(
     heartbeat: Duration,
 ) -> Option<Bytes> {
     tokio::select! {
-        () = stop.cancelled() => None,
+        // The session's last answers come before its queue ends.
+        () = stop.cancelled() => queue.recv().await,
         frame = tokio::time::timeout(heartbeat, queue.recv()) => match frame {
             Ok(frame) => frame,
             Err(_) => Some(Bytes::from_static(b": ping\n\n")),

@@ -123,7 +123,7 @@ impl OpenSessions {
 }
 
 /// Time that open connections get to finish after a stop.
-const STOP_GRACE: Duration = Duration::from_secs(5);
+const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// Dead sessions leave at the latest after this time.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
@@ -144,6 +144,7 @@ impl HttpServer {
         let address = listener.local_addr()?;
         let sessions = Arc::new(SessionTable::new(options.session_idle, stop.child_token()));
         let streams = Arc::new(SseTable::new(options.sse_heartbeat, stop.child_token()));
+        bridge.ends_with(stop.clone());
         let counted = (sessions.clone(), streams.clone());
         bridge.count_sessions_by(move || SessionCounts {
             sse: counted.1.count(),

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
@@ -18,8 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::checks::json_response;
 use super::sessions::Session;
-use super::streamable::accepted_without_answer;
-use crate::mcp::message::{RequestIds, is_answer, outgoing};
+use crate::mcp::message::{RequestIds, cancelled_answer, is_answer, outgoing};
 
 /// What kinds of answer a client accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,9 @@ pub fn stream_headers() -> [(HeaderName, &'static str); 4] {
 
 /// Events that may wait for a slow reader; a notification beyond that is dropped, the answer never.
 const STREAM_QUEUE: usize = 64;
+
+/// Time that a call gets to answer after the server was stopped.
+const LAST_ANSWER: Duration = Duration::from_secs(2);
 
 /// Notifications that belong to one request, on their way to its stream.
 pub fn outlet() -> (Sender<Value>, Receiver<Value>) {
@@ -158,7 +161,8 @@ impl Pending {
 /// Answers a request. `status` gives the HTTP status of an error that is the whole answer.
 ///
 /// A client that reads streams gets one when it asked for progress, or when the call has something to say before its
-/// answer; otherwise the answer is plain JSON. A cancelled request has no answer; then the reply is 202.
+/// answer; otherwise the answer is plain JSON. A cancelled request has no answer of its own, but its POST still waits:
+/// the client is told that it was cancelled.
 pub async fn reply(
     mut pending: Pending,
     accepted: Accepted,
@@ -197,7 +201,8 @@ pub async fn reply(
             Event::Other(_) => {}
         }
     }
-    accepted_without_answer()
+    let id = pending.ids.close(pending.inner).unwrap_or_default();
+    json_response(StatusCode::OK, &cancelled_answer(id))
 }
 
 fn frame(message: &Value) -> Bytes {
@@ -220,7 +225,7 @@ fn stream_reply(mut pending: Pending, first: Option<Value>) -> Response {
             let event = tokio::select! {
                 event = pending.next() => event,
                 () = sender.closed(), if leaves_early => None,
-                () = stop.cancelled(), if leaves_early => None,
+                () = async { stop.cancelled().await; tokio::time::sleep(LAST_ANSWER).await }, if leaves_early => None,
             };
             let note = match event {
                 None => break,

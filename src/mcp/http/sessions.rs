@@ -160,7 +160,8 @@ impl SessionTable {
         config.completed_cache_ttl = Duration::ZERO;
         let (handle, worker) = create_local_session(id.as_str(), config);
         let stop = self.stop.child_token();
-        let transport = WorkerTransport::spawn_with_ct(worker, stop.clone());
+        // The session closes its transport when it has ended: calls that ran until then still get their answers out.
+        let transport = WorkerTransport::spawn_with_ct(worker, CancellationToken::new());
         let state = service.state().clone();
         let running = serve_directly_with_ct(service, transport, None, stop.clone());
         tokio::spawn(async move {

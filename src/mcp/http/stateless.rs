@@ -10,7 +10,6 @@ use rmcp::model::{ErrorCode as WireCode, InitializeRequestParams};
 use rmcp::service::serve_directly_with_ct;
 use rmcp::transport::OneshotTransport;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use super::Front;
 use super::checks::{Admitted, REVISION_HEADER, json_response};
@@ -70,7 +69,7 @@ pub async fn serve(
     let ids = Arc::<RequestIds>::default();
     let inner = ids.open(id);
     let (transport, answers) = OneshotTransport::new(message::wrap_request(inner, request));
-    let cancel = CancellationToken::new();
+    let cancel = front.stop.child_token();
     let running = serve_directly_with_ct(
         BridgeService::new(front.bridge.clone()),
         transport,
