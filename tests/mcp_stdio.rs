@@ -261,3 +261,48 @@ async fn a_relay_that_is_stopped_answers_the_calls_it_waits_for() {
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
     talk.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn every_call_that_was_read_is_answered_after_the_end_of_input() {
+    let (bridge, _) = bridge();
+    let (client, server) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(server);
+    let served = tokio::spawn(stdio::serve(
+        bridge,
+        Principal::Service,
+        ToolSets::all(),
+        input,
+        output,
+        CancellationToken::new(),
+    ));
+    let (answers, mut requests) = tokio::io::split(client);
+    let mut lines = request("initialize", json!({})).to_string() + "\n";
+    for id in 100..131 {
+        // Ends by its own time limit only.
+        let call =
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "wait"}});
+        lines.push_str(&format!("{call}\n"));
+    }
+    // A cancelled call is not waited for.
+    let call = json!({"jsonrpc": "2.0", "id": "given up", "method": "tools/call", "params": {"name": "wait"}});
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "given up"}});
+    lines.push_str(&format!("{call}\n{cancel}\n"));
+    requests.write_all(lines.as_bytes()).await.expect("write");
+    requests.shutdown().await.expect("end of input");
+    served.await.expect("task").expect("session");
+    let mut answers = BufReader::new(answers).lines();
+    let mut ids = Vec::new();
+    while let Some(line) = answers.next_line().await.expect("read") {
+        let answer: Value = serde_json::from_str(&line).expect("JSON");
+        if answer["id"] != 7 {
+            assert_eq!(
+                answer["result"]["errorData"]["kind"], "station-timeout",
+                "{answer}"
+            );
+        }
+        ids.push(answer["id"].as_i64().expect("a number"));
+    }
+    ids.sort_unstable();
+    let expected: Vec<i64> = std::iter::once(7).chain(100..131).collect();
+    assert_eq!(ids, expected);
+}

@@ -4,7 +4,7 @@
 //! result keys, which rmcp's typed requests would refuse or drop. Requests get an id of our own inside, so that
 //! clients may use any JSON id, even one that is still in flight; the answer carries the client's id again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 use rmcp::model::{
@@ -108,7 +108,7 @@ pub fn notification(
     ids: &RequestIds,
 ) -> Option<ClientJsonRpcMessage> {
     if method == "notifications/cancelled" {
-        let inner = ids.inner(params.get("requestId")?)?;
+        let inner = ids.cancel(params.get("requestId")?)?;
         params["requestId"] = json!(inner);
     }
     let body = json!({ "method": method, "params": params });
@@ -131,6 +131,8 @@ pub struct RequestIds(Mutex<Ids>);
 struct Ids {
     last: i64,
     open: HashMap<i64, Value>,
+    /// Open requests that nobody waits for any longer.
+    cancelled: HashSet<i64>,
 }
 
 impl RequestIds {
@@ -152,7 +154,9 @@ impl RequestIds {
 
     /// Ends a request and gives the client's id back.
     pub fn close(&self, inner: i64) -> Option<Value> {
-        self.lock().open.remove(&inner)
+        let mut ids = self.lock();
+        ids.cancelled.remove(&inner);
+        ids.open.remove(&inner)
     }
 
     /// Ends a request when the guard is dropped, for callers that may be dropped themselves.
@@ -163,6 +167,23 @@ impl RequestIds {
     /// The number of requests in flight.
     pub fn open_count(&self) -> usize {
         self.lock().open.len()
+    }
+
+    /// Notes that the newest open request of that client id is not waited for any longer, and gives its inner id.
+    fn cancel(&self, id: &Value) -> Option<i64> {
+        let inner = self.inner(id)?;
+        self.lock().cancelled.insert(inner);
+        Some(inner)
+    }
+
+    /// Client ids of the requests that are still waited for.
+    pub fn awaited(&self) -> Vec<Value> {
+        let ids = self.lock();
+        ids.open
+            .iter()
+            .filter(|(inner, _)| !ids.cancelled.contains(inner))
+            .map(|(_, id)| id.clone())
+            .collect()
     }
 
     /// The newest open request of that client id.

@@ -1,6 +1,7 @@
 //! The bridge over standard input and output: one JSON message per line.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -8,7 +9,8 @@ use rmcp::service::{RoleServer, serve_directly_with_ct};
 use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
+use tokio::time::Instant;
 use tokio_util::bytes::BytesMut;
 use tokio_util::codec::{Decoder, FramedRead, FramedWrite, LinesCodec, LinesCodecError};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +24,10 @@ use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
 /// Longest accepted line, as for an HTTP body.
 const LINE_LIMIT: usize = 4 * 1024 * 1024;
 
-/// Serves until the input ends or `stop` fires.
+/// Longest wait for the answers to calls that were read before the input ended: capabilities may take 120 s.
+const LAST_ANSWERS: Duration = Duration::from_secs(180);
+
+/// Serves until the input ends or `stop` fires; calls that were read before the input ended are answered first.
 ///
 /// # Errors
 /// The session task failed.
@@ -120,6 +125,10 @@ struct LineTransport<R, W> {
     output: Output<W>,
     ids: Arc<RequestIds>,
     caller: Caller,
+    /// Fires when an answer goes out.
+    answered: Notify,
+    /// When the waiting for answers began: the input has ended.
+    ended: Option<Instant>,
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
@@ -129,6 +138,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
             output: Arc::new(Mutex::new(FramedWrite::new(output, LinesCodec::new()))),
             ids: Arc::default(),
             caller,
+            answered: Notify::new(),
+            ended: None,
         }
     }
 
@@ -157,6 +168,21 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
     }
 }
 
+/// Waits until every call that was read is answered; each ends by its own time limit.
+async fn last_answers(ids: &RequestIds, answered: &Notify, since: Instant) {
+    let all = async {
+        while !ids.awaited().is_empty() {
+            answered.notified().await;
+        }
+    };
+    if tokio::time::timeout_at(since + LAST_ANSWERS, all)
+        .await
+        .is_err()
+    {
+        tracing::debug!("answers were not waited for any longer");
+    }
+}
+
 async fn write<W: AsyncWrite + Send + Unpin>(
     output: Output<W>,
     body: Value,
@@ -176,12 +202,24 @@ where
         item: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let body = message::outgoing(&item, &self.ids);
+        if message::is_answer(&item) {
+            self.answered.notify_one();
+        }
         write(self.output.clone(), body)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let (id, error) = match self.input.next().await? {
+            // This future is dropped and made anew whenever an answer goes out.
+            if let Some(since) = self.ended {
+                last_answers(&self.ids, &self.answered, since).await;
+                return None;
+            }
+            let Some(line) = self.input.next().await else {
+                self.ended = Some(Instant::now());
+                continue;
+            };
+            let (id, error) = match line {
                 Ok(Ok(line)) if line.trim().is_empty() => continue,
                 Ok(Ok(line)) => match self.accept(&line) {
                     Ok(Some(message)) => return Some(message),
@@ -191,7 +229,8 @@ where
                 Ok(Err(fault)) => (Value::Null, fault.to_error()),
                 Err(error) => {
                     tracing::error!(%error, "standard input cannot be read");
-                    return None;
+                    self.ended = Some(Instant::now());
+                    continue;
                 }
             };
             // Written from a task of its own: this future may be dropped at any await while another one is polled.
@@ -205,6 +244,20 @@ where
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
+        let unanswered = self.ids.awaited();
+        if !unanswered.is_empty() {
+            tracing::warn!(
+                calls = unanswered.len(),
+                "calls could not be answered before the end"
+            );
+        }
+        for id in unanswered {
+            let error = RpcError::new(
+                ErrorCode::Internal,
+                "The bridge ended before the call was answered.",
+            );
+            write(self.output.clone(), message::error_body(id, &error)).await?;
+        }
         SinkExt::<String>::close(&mut *self.output.lock().await).await
     }
 }
