@@ -2,6 +2,7 @@
 //!
 //! - [`keys`]: the table of all keys with kind, default and meaning; `init` and the loader both use it.
 //! - [`load`]: file and environment → checked settings; unknown keys are refused with their line.
+//! - `tree`: the text, each value read as its key wants it.
 //! - [`policy`]: what tools may do, changeable while the bridge runs.
 //! - [`watch`]: notices that the file changed.
 //! - [`template`]: the commented file that `init` writes.
@@ -10,6 +11,7 @@ pub mod keys;
 pub mod load;
 pub mod policy;
 pub mod template;
+mod tree;
 pub mod watch;
 
 use std::collections::BTreeMap;

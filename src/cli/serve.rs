@@ -31,6 +31,10 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     let settings = read(file.as_deref(), environment())?;
     let config = Config::from_settings(&settings)?;
     let log = logging::start(log, config.log_format, log_level(&config));
+    if let Some(file) = &file {
+        let files = settings.files_with_secrets(file);
+        files.iter().for_each(|file| warn_of_readers(file));
+    }
     let assembly = assemble(&config)?;
     let _folder = DataFolder::take(&config.data_dir)?;
     let (stop, watcher) = shutdown::watch();
@@ -50,6 +54,26 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     watcher.abort();
     Ok(Ending::Finished)
 }
+
+/// Says so when other users of this machine can read a file with secrets.
+#[cfg(unix)]
+fn warn_of_readers(file: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    /// Permission of everybody to read.
+    const OTHERS_READ: u32 = 0o004;
+    match std::fs::metadata(file) {
+        Ok(facts) if facts.permissions().mode() & OTHERS_READ != 0 => tracing::warn!(
+            file = %file.display(),
+            "every user of this machine can read this file, and it holds a secret; chmod 600 it and replace the secret"
+        ),
+        // A file that cannot be read is reported where it is read.
+        Ok(_) | Err(_) => {}
+    }
+}
+
+/// Windows: files inherit the access list of their folder, and that of a user's own folders excludes other users.
+#[cfg(windows)]
+fn warn_of_readers(_file: &Path) {}
 
 /// The variables of this process that override the file.
 fn environment() -> Vec<(String, String)> {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::keys::{KEYS, Key, Kind, find, is_block, secret_of_file, suggest};
+use super::tree::parse;
 use super::{Config, Secret};
 use crate::knowledge::format;
 
@@ -116,8 +117,7 @@ impl Settings {
     /// # Errors
     /// Text that is no YAML map, or holds unknown keys or values of the wrong kind.
     pub fn read_text(&mut self, origin: &str, text: &str) -> Result<(), ConfigError> {
-        let (_, mut tree) =
-            format::parse(origin, text).map_err(|error| ConfigError::Syntax(error.to_string()))?;
+        let mut tree = parse(origin, text)?;
         let outcome = self.read_block(origin, text, "", &tree);
         wipe(&mut tree);
         outcome
@@ -147,7 +147,7 @@ impl Settings {
             } else {
                 format!("{prefix}.{name}")
             };
-            let place = match line_of(text, &path) {
+            let place = match line_of(text, &path, 0) {
                 Some(line) => format!("{origin} line {line}"),
                 None => origin.to_owned(),
             };
@@ -332,6 +332,22 @@ impl Settings {
         }
     }
 
+    /// The files that hold secrets of these settings: `file` itself, and those that it names.
+    pub fn files_with_secrets(&self, file: &Path) -> Vec<PathBuf> {
+        let own = file.display().to_string();
+        let mut files: Vec<PathBuf> = self
+            .secrets
+            .values()
+            .filter_map(|(source, place)| match source {
+                SecretSource::File(named) => Some(named.clone()),
+                SecretSource::Text(_) => place.starts_with(&own).then(|| file.to_owned()),
+            })
+            .collect();
+        files.sort();
+        files.dedup();
+        files
+    }
+
     /// An error about a setting, at the place it came from.
     pub fn wrong(&self, path: &str, problem: String) -> ConfigError {
         let value = self.values.get(path).map(|(_, place)| place);
@@ -437,8 +453,8 @@ fn convert(key: &Key, value: Value) -> Result<Value, String> {
     }
 }
 
-/// The line of a key in block-style YAML, by indentation; none in flow style.
-fn line_of(text: &str, path: &str) -> Option<usize> {
+/// The line of a key in block-style YAML, by indentation, after `skipped` earlier ones; none in flow style.
+pub(super) fn line_of(text: &str, path: &str, mut skipped: usize) -> Option<usize> {
     let mut open: Vec<(usize, String)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let content = line.trim_start();
@@ -458,6 +474,10 @@ fn line_of(text: &str, path: &str) -> Option<usize> {
             .join(".")
             == path
         {
+            if skipped > 0 {
+                skipped -= 1;
+                continue;
+            }
             return Some(number + 1);
         }
     }

@@ -131,6 +131,111 @@ fn a_short_token_is_refused_without_being_shown() {
 }
 
 #[test]
+fn texts_and_secrets_are_taken_letter_for_letter() {
+    let digits = "1".repeat(32);
+    for written in [
+        "1.10", "1e5", "0x1F", "007", "true", "1_000", ".5", "+4", &digits,
+    ] {
+        let config = read(&format!(
+            "station:\n  url: http://x\n  user: {written}\n  password: {written}\n"
+        ))
+        .expect(written);
+        let station = config.station.expect("station");
+        assert_eq!(station.password.expose(), written);
+        assert_eq!(station.user, written);
+    }
+    for token in ["1.10000000000000000000000000000000", &digits] {
+        let config = read(&format!("apiToken: {token}")).expect(token);
+        assert_eq!(config.api_token.expect("token").expose(), token);
+    }
+    for written in ["1.10", "1e5", "12", "-1", "true"] {
+        let message = refusal(&format!(
+            r#"{{"station": {{"url": "http://x", "user": "u", "password": {written}}}}}"#
+        ));
+        assert!(message.contains("put it in quotes"), "{message}");
+        assert!(!message.contains(written), "{message}");
+    }
+}
+
+#[test]
+fn a_setting_that_stands_twice_is_named_with_its_own_line() {
+    for (text, line, key) in [
+        (
+            "listen: 127.0.0.1:1\nbasePath: a\nlisten: 127.0.0.1:2\n",
+            3,
+            "listen",
+        ),
+        (
+            "log:\n  level: info\nstation:\n  url: http://x\n  user: a\n  url: http://y\n",
+            6,
+            "station.url",
+        ),
+        (
+            "log: {level: info}\nenabled: true\nlog: {level: warn}\n",
+            3,
+            "log",
+        ),
+    ] {
+        let message = refusal(text);
+        assert!(
+            message.contains(&format!("config.yaml line {line}")),
+            "{message}"
+        );
+        assert!(
+            message.contains(&format!("'{key}'")) && message.contains("twice"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn broken_text_is_a_fault_of_the_configuration_and_not_of_the_site_model() {
+    for text in [
+        "enabled: [",
+        "a: &x 1\nb: *x",
+        "{\"enabled\": ",
+        "station: hunter2",
+        "listen: !tag x\nb: !tag {}",
+    ] {
+        let message = refusal(text);
+        assert!(message.contains("config.yaml"), "{message}");
+        assert!(
+            !message.contains("knowledge") && !message.contains("hunter2"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn the_files_that_hold_secrets_are_known() {
+    let own = std::path::Path::new("config.yaml");
+    let files = |text: &str| {
+        let mut settings = Settings::empty("config.yaml".into());
+        settings.read_text("config.yaml", text).expect(text);
+        let names = settings.files_with_secrets(own).into_iter();
+        names
+            .map(|name| name.display().to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(files("listen: 127.0.0.1:1"), [""; 0]);
+    assert_eq!(
+        files(&format!("apiToken: {}", "x".repeat(32))),
+        ["config.yaml"]
+    );
+    assert_eq!(
+        files("station:\n  passwordFile: secret.txt"),
+        ["secret.txt"]
+    );
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "[a-z:\\-\\[\\]{}&*|>'\"# \\n,0-9.]{0,120}") {
+        let _ = read(&text);
+    }
+}
+
+#[test]
 fn other_machines_are_let_in_only_on_purpose() {
     let message = refusal("listen: 0.0.0.0:8723");
     for key in ["'listen'", "tls.generate: true", "allowPlainHttp: true"] {

@@ -188,7 +188,7 @@ fn depth_exceeds(tree: &Value, limit: usize) -> bool {
 ///
 /// Aliases let a small text grow without bound, so they are refused before the parser expands them. The scan errs on
 /// the side of refusing: a continuation line of a plain scalar that begins with `&` or `*` counts too.
-fn find_reference(text: &str) -> Option<(usize, &'static str)> {
+pub(crate) fn find_reference(text: &str) -> Option<(usize, &'static str)> {
     let mut scanner = ReferenceScanner::default();
     text.lines()
         .enumerate()
