@@ -118,11 +118,7 @@ impl Config {
             enabled: settings.flag("enabled"),
             show_log: settings.flag("showLog"),
             listen,
-            base_path: settings
-                .text("basePath")
-                .unwrap_or_default()
-                .trim_matches('/')
-                .to_owned(),
+            base_path: base_path(settings)?,
             api_token: api_token(settings)?,
             tls,
             allowed_hosts: settings.list("allowedHosts"),
@@ -266,6 +262,23 @@ fn bare_host(host: &str) -> String {
     name.to_lowercase()
 }
 
+fn base_path(settings: &Settings) -> Result<String, ConfigError> {
+    let path = settings.text("basePath").unwrap_or_default();
+    let path = path.trim_matches('/');
+    // RFC 3986 §2.3: characters that mean themselves in every URL.
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-._~".contains(sign);
+    let usable = |segment: &str| {
+        !segment.is_empty() && segment.chars().all(plain) && segment.chars().any(|sign| sign != '.')
+    };
+    if path.is_empty() || path.split('/').all(usable) {
+        return Ok(path.to_owned());
+    }
+    Err(settings.wrong(
+        "basePath",
+        format!("'{path}' must be names of letters, digits, '-', '.', '_' and '~' between slashes, such as niagaramcp or site/niagara"),
+    ))
+}
+
 fn api_token(settings: &Settings) -> Result<Option<Secret>, ConfigError> {
     let Some(token) = settings.secret("apiToken")? else {
         return Ok(None);
@@ -337,6 +350,15 @@ fn station(settings: &Settings) -> Result<Option<StationConfig>, ConfigError> {
         return Err(settings.wrong(
             "station.url",
             "write the account into station.user and station.password".to_owned(),
+        ));
+    }
+    if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
+        return Err(settings.wrong(
+            "station.url",
+            format!(
+                "'{text}' must end behind the host and port, such as {}: the bridge knows the paths of a station",
+                url.origin().ascii_serialization()
+            ),
         ));
     }
     let user = settings.text("station.user").ok_or_else(|| {

@@ -157,6 +157,11 @@ fn the_demo_serves_clients_that_start_a_program() {
     assert_eq!(code, 0);
     assert!(words.contains("station.scheme: form-scram"), "{words}");
 
+    let (code, words, said) = run(&["probe", demo.station.trim_start_matches("http://")]);
+    assert_eq!(code, 0, "{said}");
+    assert!(words.contains("station.scheme: form-scram"), "{words}");
+    assert!(said.contains("names no scheme"), "{said}");
+
     let folder = tempfile::tempdir().expect("folder");
     let config = folder.path().join("config.yaml");
     let account = mock_station::model::accounts::BRIDGE;
@@ -329,6 +334,7 @@ fn mistakes_end_with_a_sentence_and_the_right_code() {
             1,
             "NIAGARA_BRIDGE_TOKEN holds no token",
         ),
+        (vec!["init", "no/such/folder/x.yaml"], 1, "does not exist"),
         (vec!["demo", "--api-token", "short"], 1, "needs 32 or more"),
         (
             vec!["docs", "--check", "no/README.md"],

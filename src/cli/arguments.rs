@@ -105,8 +105,8 @@ pub struct InitOptions {
 
 #[derive(Debug, Args)]
 pub struct ProbeOptions {
-    /// Address of the station's web service, such as https://192.0.2.10.
-    pub url: Url,
+    /// Address of the station's web service, such as https://192.0.2.10; without http:// or https:// both are tried.
+    pub url: String,
 }
 
 #[derive(Debug, Args)]

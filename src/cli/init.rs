@@ -1,6 +1,7 @@
 //! `init`: writes the commented configuration file.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use base64::Engine;
@@ -42,12 +43,7 @@ pub fn run(options: &InitOptions) -> anyhow::Result<Ending> {
             options.write(true).create_new(true);
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = options.open(path).with_context(|| {
-                format!(
-                    "{} cannot be written; an existing file is never overwritten",
-                    path.display()
-                )
-            })?;
+            let mut file = options.open(path).map_err(|error| refused(path, &error))?;
             file.write_all(text.as_bytes())
                 .with_context(|| format!("{} cannot be written", path.display()))?;
             eprintln!(
@@ -58,6 +54,24 @@ pub fn run(options: &InitOptions) -> anyhow::Result<Ending> {
         }
     }
     Ok(Ending::Finished)
+}
+
+fn refused(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::AlreadyExists => anyhow::anyhow!(
+            "{} exists already and is never overwritten; choose another name or move it away",
+            path.display()
+        ),
+        ErrorKind::NotFound => {
+            let folder = path.parent().unwrap_or(path);
+            anyhow::anyhow!(
+                "{} cannot be written: the folder {} does not exist; make it first",
+                path.display(),
+                folder.display()
+            )
+        }
+        _ => anyhow::anyhow!("{} cannot be written: {error}", path.display()),
+    }
 }
 
 #[cfg(test)]
@@ -77,5 +91,20 @@ mod tests {
         assert_eq!(config.api_token.expect("a token").expose().len(), 43);
         let message = format!("{:#}", run(&options).expect_err("exists"));
         assert!(message.contains("never overwritten"), "{message}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(&file)
+                .expect("facts")
+                .permissions()
+                .mode();
+            assert_eq!(mode & 0o077, 0, "only its owner reads the token");
+        }
+        let lost = InitOptions {
+            file: Some(folder.path().join("none").join("x.yaml")),
+        };
+        let message = format!("{:#}", run(&lost).expect_err("no folder"));
+        assert!(message.contains("none does not exist"), "{message}");
+        assert!(!message.contains("overwritten"), "{message}");
     }
 }

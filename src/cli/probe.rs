@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
@@ -86,12 +86,48 @@ pub struct Findings {
 /// The station cannot be reached.
 pub async fn run(options: &ProbeOptions, log: &LogOptions) -> anyhow::Result<Ending> {
     let _level = logging::start(log, LogFormat::Text, "error");
-    if !["http", "https"].contains(&options.url.scheme()) {
-        bail!("'{}' is no http or https address", options.url);
+    let (first, second) = addresses(&options.url)?;
+    if let Some(second) = &second {
+        eprintln!(
+            "'{}' names no scheme: {first} is tried, then {second}.",
+            options.url
+        );
     }
-    let findings = look(&options.url).await?;
+    let findings = match (look(&first).await, second) {
+        (Ok(findings), Some(second)) if findings.root.status == TLS_EXPECTED => {
+            look(&second).await.unwrap_or(findings)
+        }
+        (Ok(findings), _) => findings,
+        (Err(error), None) => return Err(error.into()),
+        (Err(error), Some(second)) => match look(&second).await {
+            Ok(findings) => findings,
+            Err(other) => bail!("{error}; {other}"),
+        },
+    };
     print!("{}", report(&findings));
     Ok(Ending::Finished)
+}
+
+/// What web servers answer to plain HTTP on a port that wants TLS.
+const TLS_EXPECTED: u16 = 400;
+
+/// The address that was typed; without a scheme, the one over http and the one over https.
+fn addresses(text: &str) -> anyhow::Result<(Url, Option<Url>)> {
+    let parsed = |text: &str| {
+        let url = Url::parse(text).ok().filter(|url| url.host().is_some());
+        url.with_context(|| format!("'{text}' is no address such as https://192.0.2.10"))
+    };
+    if !text.contains("://") {
+        return Ok((
+            parsed(&format!("http://{text}"))?,
+            Some(parsed(&format!("https://{text}"))?),
+        ));
+    }
+    let url = parsed(text)?;
+    if !["http", "https"].contains(&url.scheme()) {
+        bail!("'{text}' is no http or https address");
+    }
+    Ok((url, None))
 }
 
 /// Asks the station.
@@ -396,6 +432,27 @@ mod tests {
         });
         assert!(text.contains("not as a Niagara station does"), "{text}");
         assert!(text.contains("will not work"), "{text}");
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_is_tried_both_ways() {
+        let pair = |text: &str| {
+            let (first, second) = addresses(text).expect(text);
+            (first.to_string(), second.map(String::from))
+        };
+        let both = |host: &str| (format!("http://{host}/"), Some(format!("https://{host}/")));
+        for host in [
+            "127.0.0.1:8080",
+            "station.example",
+            "localhost:8443",
+            "[::1]:81",
+        ] {
+            assert_eq!(pair(host), both(host));
+        }
+        assert_eq!(pair("https://x"), ("https://x/".to_owned(), None));
+        for text in ["ftp://x", "http://", "mailto:me", "", "a b"] {
+            assert!(addresses(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -279,6 +279,49 @@ fn with_a_certificate_other_machines_are_let_in() {
     assert!(refusal("tls: {keyFile: a.pem}").contains("tls.certFile is missing"));
     let both = "tls:\n  certFile: a\n  keyFile: b\n  generate: true";
     assert!(refusal(both).contains("line 4"));
+fn a_base_path_is_made_of_plain_names() {
+    for (written, kept) in [
+        ("''", ""),
+        ("/", ""),
+        ("/site/niagara-1/", "site/niagara-1"),
+        ("v1.0", "v1.0"),
+    ] {
+        assert_eq!(
+            read(&format!("basePath: {written}"))
+                .expect(written)
+                .base_path,
+            kept
+        );
+    }
+    for written in [
+        "a/../b c", "..", "a//b", "a?b", "a#b", "{id}", "*", "a%2Fb", "\u{e4}",
+    ] {
+        let message = refusal(&format!("basePath: '{written}'"));
+        assert!(
+            message.contains("'basePath'") && message.contains("line 1"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn the_station_address_ends_behind_host_and_port() {
+    let text = |url: &str| format!("station: {{url: '{url}', user: u, password: p}}");
+    for url in ["http://x", "https://x:8443/", "http://[::1]:8080"] {
+        assert!(read(&text(url)).is_ok(), "{url}");
+    }
+    for url in [
+        "http://x/foo",
+        "http://x/?x=1",
+        "http://x/#top",
+        "http://x:81/ord?a",
+    ] {
+        let message = refusal(&text(url));
+        assert!(
+            message.contains("must end behind the host and port"),
+            "{message}"
+        );
+    }
 }
 
 #[test]
