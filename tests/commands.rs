@@ -363,3 +363,50 @@ fn init_writes_a_configuration_that_lacks_only_the_station() {
     assert_eq!(code, 1);
     assert!(stderr.contains("station.url is not set"), "{stderr}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_whose_secret_every_user_can_read_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("folder");
+    let file = folder.path().join("config.yaml");
+    std::fs::write(&file, format!("apiToken: {}\n", "t".repeat(40))).expect("write");
+    for (mode, warned) in [(0o644, true), (0o640, false), (0o600, false)] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("mode");
+        let (_, _, stderr) = run(&["serve", "--config", text(&file)]);
+        assert_eq!(
+            stderr.contains("every user of this machine can read"),
+            warned,
+            "{mode:o}: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn serve_tells_at_once_whether_the_station_accepts_the_login() {
+    let demo = Demo::start();
+    let account = mock_station::model::accounts::BRIDGE;
+    for (password, words) in [
+        (account.password, "the station accepts the login"),
+        ("wrong", "the station cannot be used yet"),
+    ] {
+        let folder = tempfile::tempdir().expect("folder");
+        let config = folder.path().join("config.yaml");
+        let settings = json!({
+            "listen": "127.0.0.1:0",
+            "apiToken": "t".repeat(40),
+            "dataDir": folder.path().join("data"),
+            "station": { "url": demo.station, "user": account.user, "password": password },
+        });
+        std::fs::write(&config, settings.to_string()).expect("write");
+        let mut child = bridge(&["serve", "--config", text(&config)])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let log = BufReader::new(child.stderr.take().expect("log"));
+        let told = log.lines().any(|line| line.expect("text").contains(words));
+        child.kill().expect("killed");
+        child.wait().expect("ends");
+        assert!(told, "{words}");
+    }
+}

@@ -705,7 +705,14 @@ async fn too_much_is_refused() {
     );
     let mut statuses = Vec::new();
     for _ in 0..4 {
-        statuses.push(client.post(request("initialize", json!({}))).await.status());
+        let answer = client.post(request("initialize", json!({}))).await;
+        statuses.push(answer.status());
+        if answer.status() == StatusCode::TOO_MANY_REQUESTS {
+            assert_eq!(answer.headers()["retry-after"], "1");
+            let answer = json_body(answer).await;
+            assert_eq!(answer["id"], 7);
+            assert_eq!(answer["error"]["data"]["kind"], "rate-limited");
+        }
     }
     assert!(
         statuses.contains(&StatusCode::TOO_MANY_REQUESTS),

@@ -38,13 +38,27 @@ pub struct Assembly {
     pub policy: SharedPolicy,
 }
 
+/// Time for the first look at the station; embedded controllers need seconds for a login.
+const FIRST_LOGIN: Duration = Duration::from_secs(30);
+
 /// Time for the logout. Service managers kill after 10 s, and open calls have had their time before.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The station's side, to be closed at the end.
+#[derive(Clone)]
 pub struct StationEnd(Arc<StationFacade>);
 
 impl StationEnd {
+    /// Tries the station once and tells the log whether its account can log in.
+    pub async fn greet(&self, user: &str) {
+        match self.0.services(&CallScope::within(FIRST_LOGIN)).await {
+            Ok(_) => tracing::info!(user, "the station accepts the login"),
+            Err(error) => {
+                tracing::warn!(user, %error, "the station cannot be used yet; calls will try again");
+            }
+        }
+    }
+
     /// Gives up the BOX session and logs out; a station that does not answer is left alone.
     pub async fn close(&self) {
         if tokio::time::timeout(FAREWELL, self.0.close())

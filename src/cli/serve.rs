@@ -38,6 +38,7 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     let assembly = assemble(&config)?;
     let _folder = DataFolder::take(&config.data_dir)?;
     let (stop, watcher) = shutdown::watch();
+    greet(&assembly, &config, stop.clone());
     let source = file.map(|file| Source {
         file,
         settings,
@@ -53,6 +54,15 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     }
     watcher.abort();
     Ok(Ending::Finished)
+}
+
+/// Looks at the station in the background: a wrong address or password shows in the log before the first call.
+fn greet(assembly: &Assembly, config: &Config, stop: CancellationToken) {
+    let Some(station) = &config.station else {
+        return;
+    };
+    let (user, end) = (station.user.clone(), assembly.station.clone());
+    tokio::spawn(async move { stop.run_until_cancelled(end.greet(&user)).await });
 }
 
 /// Says so when other users of this machine can read a file with secrets.

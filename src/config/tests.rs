@@ -279,6 +279,9 @@ fn with_a_certificate_other_machines_are_let_in() {
     assert!(refusal("tls: {keyFile: a.pem}").contains("tls.certFile is missing"));
     let both = "tls:\n  certFile: a\n  keyFile: b\n  generate: true";
     assert!(refusal(both).contains("line 4"));
+}
+
+#[test]
 fn a_base_path_is_made_of_plain_names() {
     for (written, kept) in [
         ("''", ""),

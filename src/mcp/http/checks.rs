@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use axum::body::{Body, to_bytes};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -18,7 +19,7 @@ use super::guesses::Guesses;
 use super::tls::PeerAddress;
 use super::{Front, HttpOptions, prefix};
 use crate::mcp::auth::AuthFailure;
-use crate::mcp::message::error_body;
+use crate::mcp::message::{Incoming, error_body};
 use crate::mcp::protocol::{all_revisions, is_supported_header};
 use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
 
@@ -187,6 +188,11 @@ pub async fn admit(State(front): State<Arc<Front>>, request: Request, next: Next
             parts.extensions.insert(admitted);
             next.run(Request::from_parts(parts, body)).await
         }
+        Err(response)
+            if parts.method == Method::POST && response.extensions().get::<TooFast>().is_some() =>
+        {
+            too_fast_answer(*response, body, front.options.body_limit).await
+        }
         Err(response) => *response,
     };
     front.bridge.metrics.answer(response.status().as_u16());
@@ -254,7 +260,9 @@ async fn check(
         .as_ref()
         .is_some_and(|limiter| limiter.check_key(&principal).is_err())
     {
-        return Err(too_many());
+        let mut refusal = too_many();
+        refusal.extensions_mut().insert(TooFast);
+        return Err(refusal);
     }
     check_transport(front, &request.method, request.uri.path(), headers)?;
     let toolsets = toolsets(headers, request.uri.query())?;
@@ -304,16 +312,34 @@ fn plain(status: StatusCode, text: &'static str) -> Box<Response> {
     Box::new((status, text).into_response())
 }
 
+const TOO_MANY: &str = "Too many requests; try again in a second.";
+
 fn too_many() -> Box<Response> {
-    let mut response = (
-        StatusCode::TOO_MANY_REQUESTS,
-        "Too many requests; try again in a second.",
-    )
-        .into_response();
+    let mut response = (StatusCode::TOO_MANY_REQUESTS, TOO_MANY).into_response();
     response
         .headers_mut()
         .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     Box::new(response)
+}
+
+/// Marks the 429 of a caller who is known, so that the answer may cost the reading of the body.
+#[derive(Debug, Clone, Copy)]
+struct TooFast;
+
+/// The 429 as an answer to the request in `body`, so that a client can tell its user; plain when there is none.
+async fn too_fast_answer(mut refusal: Response, body: Body, limit: usize) -> Response {
+    let body = to_bytes(body, limit).await.unwrap_or_default();
+    let Ok(Incoming::Request { id, .. }) = Incoming::parse(&body) else {
+        return refusal;
+    };
+    let error = RpcError::new(ErrorCode::Internal, TOO_MANY)
+        .with("kind", "rate-limited")
+        .with("retryAfterSeconds", 1);
+    let answer = json_response(StatusCode::TOO_MANY_REQUESTS, &error_body(id, &error));
+    let (parts, body) = answer.into_parts();
+    refusal.headers_mut().extend(parts.headers);
+    *refusal.body_mut() = body;
+    refusal
 }
 
 fn unauthorized(front: &Front, failure: AuthFailure) -> Response {
