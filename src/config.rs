@@ -295,7 +295,7 @@ pub fn check_token(token: &Secret) -> Result<(), String> {
     let length = token.expose().chars().count();
     if length < TOKEN_LENGTH {
         return Err(format!(
-            "the token has {length} characters and needs {TOKEN_LENGTH} or more; leave it empty to allow user tokens only"
+            "the token has {length} characters and needs {TOKEN_LENGTH} or more; `niagara-bridge init FILE` makes one"
         ));
     }
     if token

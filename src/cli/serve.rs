@@ -154,7 +154,7 @@ async fn serve_http(
 ) -> anyhow::Result<()> {
     if config.api_token.is_none() {
         tracing::warn!(
-            "apiToken is not set and there are no user tokens: every request will be refused"
+            "apiToken is not set: every request will be refused; `niagara-bridge init FILE` makes a token"
         );
     }
     let (bridge, policy) = (assembly.bridge.clone(), assembly.policy.clone());

@@ -91,7 +91,7 @@ pub const KEYS: &[Key] = &[
         "apiToken",
         Kind::Secret,
         "",
-        "Bearer token of the service identity, 32 characters or more. Empty: user tokens only.",
+        "Bearer token of the service identity, 32 characters or more. Empty: every request is refused.",
     ),
     key(
         "showLog",
@@ -328,6 +328,21 @@ pub const KEYS: &[Key] = &[
         "info",
         "How much is logged.",
     ),
+];
+
+/// Keys that are accepted, so that files written for the in-station module load, while nothing acts on them in this
+/// version; `init` leaves them out. Whoever gives one its function takes it off this list.
+pub const WITHOUT_FUNCTION: &[&str] = &[
+    "enableTestSetup",
+    "knowledgeAutoBackup",
+    "knowledgeBackupCount",
+    "knowledge.readOnly",
+    "writes.enabled",
+    "writes.serviceAccountMayWrite",
+    "writes.readbackDelayMs",
+    "trends.facilityId",
+    "camber.allow",
+    "camber.principals",
 ];
 
 /// The key of that path.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::keys::{KEYS, Key, Kind};
+use super::keys::{KEYS, Key, Kind, WITHOUT_FUNCTION};
 
 const HEAD: &str =
     "# Configuration of niagara-bridge. Every setting stands at its default, commented out.
@@ -14,7 +14,8 @@ const HEAD: &str =
 pub fn template(token: Option<&str>) -> String {
     let mut text = HEAD.to_owned();
     let mut open: Vec<&str> = Vec::new();
-    for key in KEYS {
+    let offered = |key: &&Key| !WITHOUT_FUNCTION.contains(&key.path);
+    for key in KEYS.iter().filter(offered) {
         let mut names: Vec<&str> = key.path.split('.').collect();
         let name = names.pop().unwrap_or(key.path);
         let shared = open

@@ -153,7 +153,8 @@ fn texts_and_secrets_are_taken_letter_for_letter() {
             r#"{{"station": {{"url": "http://x", "user": "u", "password": {written}}}}}"#
         ));
         assert!(message.contains("put it in quotes"), "{message}");
-        assert!(!message.contains(written), "{message}");
+        let shown = written != "true" && message.contains(written);
+        assert!(!shown, "{message}");
     }
 }
 
@@ -376,7 +377,7 @@ fn a_missing_file_is_named_with_the_way_to_write_one() {
 }
 
 #[test]
-fn the_written_file_is_read_back_as_the_defaults_and_names_every_key() {
+fn the_written_file_is_read_back_as_the_defaults_and_names_every_working_key() {
     let token = "t".repeat(40);
     let text = template::template(Some(&token));
     let config = read(&text).expect("the template is valid");
@@ -394,10 +395,10 @@ fn the_written_file_is_read_back_as_the_defaults_and_names_every_key() {
     let config = read(&uncommented).expect("every default is a valid value");
     assert_eq!(config.listen, read("").expect("defaults").listen);
     for key in keys::KEYS {
-        let name = key.path.rsplit('.').next().expect("name");
-        assert!(
-            text.contains(&format!("{name}: ")),
-            "{} is missing",
+        assert_eq!(
+            load::line_of(&uncommented, key.path, 0).is_some(),
+            !keys::WITHOUT_FUNCTION.contains(&key.path),
+            "{}: a setting is offered exactly when something acts on it",
             key.path
         );
     }
