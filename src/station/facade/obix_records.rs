@@ -254,7 +254,11 @@ fn open_alarm(alarm: ObixAlarm, zone: Tz) -> AlarmRecord {
 /// The transition that made the alarm: oBIX tells the latest one, which of an alarm that is over leads back to normal.
 fn transition(from: Option<&str>, to: Option<String>) -> Option<String> {
     let to = to?;
-    let made = if to == "normal" { from? } else { &to };
+    let made = if to == "normal" {
+        from.filter(|from| *from != "normal")?
+    } else {
+        &to
+    };
     Some(match made {
         "offnormal" => "toOffnormal".to_owned(),
         "fault" => "toFault".to_owned(),
