@@ -174,6 +174,54 @@ async fn a_busy_station_is_told_as_busy() {
 }
 
 #[tokio::test]
+async fn a_station_that_finds_nothing_for_a_moment_loses_no_interface() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    let find_nothing = |status: Option<u16>| {
+        bench
+            .mock
+            .switches()
+            .change(|switches| switches.faults.status = status);
+    };
+    for (tool, arguments) in calls() {
+        find_nothing(Some(404));
+        let (code, message, data) = bench.failure(tool, arguments.clone()).await;
+        assert_eq!(
+            (code, &data["kind"]),
+            (-32603, &json!("interface-missing")),
+            "{tool}: {message}"
+        );
+        for untrue in ["spelling", "no type", "no alarm service"] {
+            assert!(!message.contains(untrue), "{tool}: {message}");
+        }
+        find_nothing(None);
+        bench.answer(tool, arguments).await;
+    }
+    works(&bench).await;
+}
+
+#[tokio::test]
+async fn a_query_that_no_url_form_carries_says_nothing_of_types() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    bench.mock.switches().change(|switches| {
+        switches.boxs.present = false;
+        switches.ord.forms = mock_station::switches::OrdForms {
+            encoded_path: false,
+            literal_path: false,
+            query: false,
+        };
+    });
+    let arguments = json!({"typeName": "control:NumericPoint"});
+    let (code, message, data) = bench.failure("findComponentsByType", arguments).await;
+    assert_eq!(
+        (code, &data["kind"]),
+        (-32603, &json!("interface-missing")),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn a_session_that_the_station_ended_is_renewed_unseen() {
     let bench = Bench::new().await;
     for (tool, arguments) in calls() {

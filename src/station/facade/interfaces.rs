@@ -8,6 +8,10 @@ use crate::station::error::{AuthCause, StationError};
 
 /// How long a missing interface is believed missing before it is tried again.
 const RECHECK: Duration = Duration::from_secs(60);
+/// An interface that has worked before is believed missing after this many refusals in a row ...
+const LASTING_REFUSALS: u32 = 3;
+/// ... that span this time: a web service that starts up before its servlets refuses for some seconds.
+const LASTING_TIME: Duration = Duration::from_secs(10);
 
 /// An interface that operations are routed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,16 +21,50 @@ pub enum Interface {
     Obix,
 }
 
-/// Whether an interface is there, and since when it is not.
-#[derive(Debug, Clone, Default)]
-enum State {
-    #[default]
-    Unknown,
-    Usable,
-    Missing {
-        since: Duration,
-        error: Box<StationError>,
-    },
+/// What an interface has shown so far.
+#[derive(Debug, Default)]
+struct State {
+    has_worked: bool,
+    refused: Option<Refused>,
+}
+
+/// Refusals since the interface last worked.
+#[derive(Debug)]
+struct Refused {
+    first: Duration,
+    last: Duration,
+    times: u32,
+    error: Box<StationError>,
+}
+
+impl State {
+    /// Why the interface is believed missing.
+    fn missing(&self, now: Duration) -> Option<&StationError> {
+        let refused = self.refused.as_ref()?;
+        let is_lasting = !self.has_worked
+            || (refused.times >= LASTING_REFUSALS
+                && refused.last.saturating_sub(refused.first) >= LASTING_TIME);
+        (is_lasting && now.saturating_sub(refused.last) < RECHECK).then_some(&refused.error)
+    }
+
+    fn note_refusal(&mut self, error: &StationError, now: Duration) {
+        let error = Box::new(error.clone());
+        match &mut self.refused {
+            Some(refused) => {
+                refused.last = now;
+                refused.times = refused.times.saturating_add(1);
+                refused.error = error;
+            }
+            None => {
+                self.refused = Some(Refused {
+                    first: now,
+                    last: now,
+                    times: 1,
+                    error,
+                });
+            }
+        }
+    }
 }
 
 /// What is remembered of the three interfaces.
@@ -39,33 +77,31 @@ impl Interfaces {
     /// The reason why an interface need not be tried now.
     pub(super) fn missing(&self, interface: Interface, now: Duration) -> Option<FacadeError> {
         let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        match states.get(interface as usize) {
-            Some(State::Missing { since, error }) if now.saturating_sub(*since) < RECHECK => {
-                Some((**error).clone().into())
-            }
-            _ => None,
-        }
+        let error = states.get(interface as usize)?.missing(now)?;
+        Some(error.clone().into())
     }
 
     /// Learns from the outcome of an operation.
     pub(super) fn note<T>(&self, interface: Interface, outcome: &FacadeResult<T>, now: Duration) {
-        let next = match outcome {
-            Ok(_) => State::Usable,
-            Err(FacadeError::Station(error)) if is_whole_interface(error) => State::Missing {
-                since: now,
-                error: Box::new(error.clone()),
-            },
-            // A station that is down may come back with other interfaces.
-            Err(FacadeError::Station(StationError::Unreachable { .. })) => State::Unknown,
-            Err(_) => return,
-        };
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(state) = states.get_mut(interface as usize) {
-            if let (State::Unknown | State::Usable, State::Missing { error, .. }) = (&*state, &next)
-            {
-                tracing::warn!(?interface, %error, "this station does not offer an interface; others are used instead");
+        let Some(state) = states.get_mut(interface as usize) else {
+            return;
+        };
+        match outcome {
+            Ok(_) => {
+                state.has_worked = true;
+                state.refused = None;
             }
-            *state = next;
+            Err(FacadeError::Station(error)) if is_whole_interface(error) => {
+                let was_missing = state.missing(now).is_some();
+                state.note_refusal(error, now);
+                if !was_missing && state.missing(now).is_some() {
+                    tracing::warn!(?interface, %error, "this station does not offer an interface; others are used instead");
+                }
+            }
+            // A station that is down may come back with other interfaces.
+            Err(FacadeError::Station(StationError::Unreachable { .. })) => state.refused = None,
+            Err(_) => {}
         }
     }
 }
@@ -124,6 +160,28 @@ mod tests {
         assert!(interfaces.missing(Interface::Box, at(70)).is_none());
         interfaces.note(Interface::Box, &Ok(()), at(71));
         assert!(interfaces.missing(Interface::Box, at(72)).is_none());
+    }
+
+    #[test]
+    fn an_interface_that_has_worked_is_asked_again_until_it_keeps_refusing() {
+        let interfaces = Interfaces::default();
+        let at = Duration::from_secs;
+        let is_missing = |now| interfaces.missing(Interface::Box, at(now)).is_some();
+        interfaces.note(Interface::Box, &Ok(()), at(0));
+        for now in [1, 2, 3, 4] {
+            interfaces.note(Interface::Box, &missing(), at(now));
+            assert!(
+                !is_missing(now),
+                "{now} s: a start of the station may last that long"
+            );
+        }
+        interfaces.note(Interface::Box, &missing(), at(11));
+        assert!(is_missing(11) && is_missing(70));
+        assert!(!is_missing(71));
+        interfaces.note(Interface::Box, &Ok(()), at(71));
+        interfaces.note(Interface::Box, &missing(), at(100));
+        interfaces.note(Interface::Box, &missing(), at(120));
+        assert!(!is_missing(120), "two refusals may be two incidents");
     }
 
     #[test]

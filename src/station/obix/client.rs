@@ -14,7 +14,7 @@ use super::object::{Attribute, Element, Object};
 use super::scalar::Scalar;
 use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
-use crate::station::web::{WebRequest, WebSession};
+use crate::station::web::{WebRequest, WebResponse, WebSession};
 
 const MEDIA_TYPE: &str = "text/xml";
 /// Requests in flight by default: controllers run control logic on the same processor (oBIX specification §12).
@@ -142,27 +142,39 @@ impl ObixClient {
         let answer = self.web.get(&target, &request).await?;
         // The lobby may have to be asked too, and there may be one place only.
         drop(place);
-        let root = self.asked(path, |asked| {
-            asked.answer(answer.status, &answer.content_type, &answer.body)
-        });
-        let root = match root {
-            Err(StationError::NotFound { .. }) if answer.status == 404 => {
-                self.confirm_servlet(scope).await?;
-                root?
-            }
-            outcome => outcome?,
-        };
+        let root = self.object(scope, path, &answer).await?;
         Ok(Document {
             base: document_base(path, &root),
             root,
         })
     }
 
-    /// A 404 of a path may also mean that there is no oBIX at all: the lobby tells which.
+    /// The object of an answer to a read.
+    async fn object(
+        &self,
+        scope: &CallScope,
+        path: &ObixPath,
+        answer: &WebResponse,
+    ) -> Result<Object, StationError> {
+        let root = self.asked(path, |asked| {
+            asked.answer(answer.status, &answer.content_type, &answer.body)
+        });
+        if answer.status == 404 && matches!(root, Err(StationError::NotFound { .. })) {
+            self.confirm_servlet(scope).await?;
+        }
+        root
+    }
+
+    /// A 404 of a path may also mean that there is no oBIX at all, or no longer: the lobby tells which, asked anew.
     async fn confirm_servlet(&self, scope: &CallScope) -> Result<(), StationError> {
-        match Box::pin(self.lobby(scope)).await {
-            Err(error @ StationError::InterfaceMissing { .. }) => Err(error),
-            _ => Ok(()),
+        match Box::pin(self.get(scope, &ObixPath::lobby())).await {
+            Ok(document) => {
+                self.lobby.set(read_lobby(&document));
+                Ok(())
+            }
+            // The lobby may be hidden from a user who may read a part of the tree.
+            Err(StationError::PermissionDenied { .. } | StationError::Protocol { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
@@ -180,11 +192,10 @@ impl ObixClient {
         let request = WebRequest::read(scope)
             .media(MEDIA_TYPE, Some(MEDIA_TYPE))
             .timeout(timeout);
-        let _place = self.place(scope, &target).await?;
+        let place = self.place(scope, &target).await?;
         let answer = self.web.post(&target, encode(argument), &request).await?;
-        let root = self.asked(operation, |asked| {
-            asked.answer(answer.status, &answer.content_type, &answer.body)
-        })?;
+        drop(place);
+        let root = self.object(scope, operation, &answer).await?;
         Ok(Document {
             base: document_base(owner, &root),
             root,
