@@ -123,6 +123,17 @@ pub enum StationError {
     /// The answer did not come in time.
     #[error("{what} was not answered within {:.1} s; ask for less, or try again when the station is less busy", .after.as_secs_f64())]
     Timeout { what: String, after: Duration },
+    /// The time was over before the bridge, which spares the station, sent the request.
+    #[error(
+        "{what} waited {:.1} s for its turn in the bridge and was not sent; the bridge asks this station at most {in_flight} things at a time (limits.inFlight) and {} per second (limits.requestsPerSecond), so make fewer calls at once or raise these limits if the station can bear it",
+        .after.as_secs_f64(), rate_text(.requests_per_second)
+    )]
+    Queued {
+        what: String,
+        after: Duration,
+        in_flight: usize,
+        requests_per_second: u32,
+    },
     /// The caller gave up.
     #[error("{what} was cancelled by the caller")]
     Cancelled { what: String },
@@ -195,6 +206,13 @@ pub enum StationError {
     Setup { detail: String },
 }
 
+fn rate_text(requests_per_second: &u32) -> String {
+    match requests_per_second {
+        0 => "any number".to_owned(),
+        rate => rate.to_string(),
+    }
+}
+
 impl StationError {
     /// A word for machines; tools put it into `errorData.kind` (Tool surface §5.3).
     pub fn kind(&self) -> &'static str {
@@ -203,6 +221,7 @@ impl StationError {
             Self::Certificate { .. } => "station-certificate",
             Self::Auth { .. } | Self::Latched { .. } => "station-auth",
             Self::Timeout { .. } | Self::LoginTimeout { .. } => "station-timeout",
+            Self::Queued { .. } => "bridge-busy",
             Self::Cancelled { .. } => "cancelled",
             Self::PermissionDenied { .. } => "permission-denied",
             Self::NotFound { .. } => "not-found",
@@ -226,6 +245,7 @@ impl StationError {
             Self::Unreachable { .. }
                 | Self::Timeout { .. }
                 | Self::LoginTimeout { .. }
+                | Self::Queued { .. }
                 | Self::Busy { .. }
                 | Self::Latched { .. }
         )

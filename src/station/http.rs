@@ -9,7 +9,7 @@ use backon::{ExponentialBuilder, Retryable};
 use bytes::Bytes;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use http::{HeaderMap, Method};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
@@ -218,18 +218,46 @@ impl HttpClient {
         sent: &AtomicBool,
     ) -> Result<HttpResponse, Failure> {
         let target = describe(&request);
-        let repeatable = AtomicBool::new(false);
-        scope
-            .run(
-                &target,
-                self.send_unscoped(request, class, &target, scope, sent, &repeatable),
-            )
-            .await
-            .map_err(|error| Failure {
-                error: Box::new(error),
-                repeatable: repeatable.into_inner(),
-                pause: None,
-            })
+        let progress = Progress {
+            sent,
+            repeatable: AtomicBool::new(false),
+        };
+        let begin = Instant::now();
+        let turn = scope.run(&target, self.turn(&target)).await;
+        let outcome = match turn {
+            Ok(place) => {
+                scope
+                    .run(
+                        &target,
+                        self.send_unscoped(request, class, &target, scope, &progress, place),
+                    )
+                    .await
+            }
+            Err(StationError::Timeout { what, .. }) => Err(StationError::Queued {
+                what,
+                after: begin.elapsed(),
+                in_flight: self.limits.in_flight.max(1),
+                requests_per_second: self.limits.requests_per_second,
+            }),
+            Err(error) => Err(error),
+        };
+        outcome.map_err(|error| Failure {
+            error: Box::new(error),
+            repeatable: progress.repeatable.into_inner(),
+            pause: None,
+        })
+    }
+
+    /// Waits for a free place and for the rate.
+    async fn turn(&self, target: &str) -> Result<OwnedSemaphorePermit, StationError> {
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let place = place.map_err(|_| StationError::Cancelled {
+            what: target.to_owned(),
+        })?;
+        if let Some(rate) = &self.rate {
+            rate.until_ready().await;
+        }
+        Ok(place)
     }
 
     async fn send_unscoped(
@@ -238,17 +266,10 @@ impl HttpClient {
         class: TimeoutClass,
         target: &str,
         scope: &CallScope,
-        sent: &AtomicBool,
-        repeatable: &AtomicBool,
+        progress: &Progress<'_>,
+        place: OwnedSemaphorePermit,
     ) -> Result<HttpResponse, StationError> {
         let station = station_of(&request.url);
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_| StationError::Cancelled {
-            what: target.to_owned(),
-        })?;
-        if let Some(rate) = &self.rate {
-            rate.until_ready().await;
-        }
         let admission = self.breaker.admit(&request.url).await?;
         let begin = Instant::now();
         let expires = begin + self.timeout(class);
@@ -262,7 +283,7 @@ impl HttpClient {
         if !request.body.is_empty() {
             builder = builder.body(request.body);
         }
-        sent.store(true, Ordering::Relaxed);
+        progress.sent.store(true, Ordering::Relaxed);
         let response = tokio::time::timeout_at(expires, builder.send())
             .await
             .map_err(|_| {
@@ -278,9 +299,11 @@ impl HttpClient {
             })?
             .map_err(|error| {
                 if error.is_connect() {
-                    sent.store(false, Ordering::Relaxed);
+                    progress.sent.store(false, Ordering::Relaxed);
                 } else {
-                    repeatable.store(!error.is_timeout(), Ordering::Relaxed);
+                    progress
+                        .repeatable
+                        .store(!error.is_timeout(), Ordering::Relaxed);
                 }
                 let error = connection_error(&station, &error);
                 if let StationError::Unreachable { cause, .. } = &error {
@@ -306,6 +329,14 @@ impl HttpClient {
             },
         })
     }
+}
+
+/// What is known of an attempt while it runs.
+struct Progress<'a> {
+    /// The station may have seen the request.
+    sent: &'a AtomicBool,
+    /// The connection broke: a read may be sent again.
+    repeatable: AtomicBool,
 }
 
 /// Why one attempt failed, and whether a read may try again.

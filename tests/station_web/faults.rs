@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use mock_station::model::accounts::BRIDGE;
 use mock_station::switches::Switches;
 use niagara_bridge::station::StationError;
 use niagara_bridge::station::http::CallScope;
-use niagara_bridge::station::web::{Bql, LoginScheme, TableEnd, TableQuery};
+use niagara_bridge::station::web::{Bql, LoginScheme, TableEnd, TableQuery, WebRequest};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Bench, account_for, options, scope};
@@ -78,6 +79,36 @@ async fn a_slow_station_is_given_up_at_the_deadline_and_the_next_call_works() {
     assert_eq!(error.kind(), "station-timeout", "{error}");
     bench.mock.switches().change(|s| s.faults.delay = None);
     assert!(bql.query(&all_components(), &scope()).await.is_ok());
+}
+
+#[tokio::test]
+async fn waiting_for_the_bridges_own_limits_is_not_blamed_on_the_station() {
+    let bench = Bench::with_options(Switches::default(), |mock| {
+        let mut options = options(mock, LoginScheme::FormScram, BRIDGE, BRIDGE.password);
+        options.limits.in_flight = 1;
+        options
+    })
+    .await;
+    bench.session.login(&scope()).await.unwrap();
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.delay = Some(Duration::from_secs(60)));
+    let ask = async |limit: u64| {
+        let scope = CallScope::within(Duration::from_millis(limit));
+        let request = WebRequest::read(&scope);
+        bench.session.get("/ord/x", &request).await.unwrap_err()
+    };
+    let (sent, waiting) = futures::join!(ask(300), ask(100));
+    assert_eq!(sent.kind(), "station-timeout", "{sent}");
+    assert_eq!(waiting.kind(), "bridge-busy", "{waiting}");
+    for part in [
+        "limits.inFlight",
+        "limits.requestsPerSecond",
+        "at most 1 things",
+    ] {
+        assert!(waiting.to_string().contains(part), "{waiting}");
+    }
 }
 
 #[tokio::test]

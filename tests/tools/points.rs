@@ -88,6 +88,28 @@ pub fn check(station: &Station, point: Handle, answer: &Value) {
     );
 }
 
+/// What a first call finds out about the station is found out once, however many calls come first.
+#[tokio::test]
+async fn many_first_calls_cost_little_more_than_one_request_each() {
+    let bench = Bench::new().await;
+    let ords: Vec<String> = points(&bench.model())
+        .into_iter()
+        .map(|point| ord_of(&bench.model(), point))
+        .collect();
+    let calls = (0..50).map(|number| {
+        let ord = &ords[number % ords.len()];
+        bench.answer("readPoint", json!({"ord": ord}))
+    });
+    assert_eq!(futures::future::join_all(calls).await.len(), 50);
+    let cold = bench.mock.requests().len();
+    assert!(cold <= 50 + 18, "{cold} requests for 50 first calls");
+    bench.mock.clear_logs();
+    for ord in ords.iter().take(10) {
+        bench.answer("readPoint", json!({"ord": ord})).await;
+    }
+    assert_eq!(bench.mock.requests().len(), 10, "one request per call");
+}
+
 #[tokio::test]
 async fn every_point_reads_as_the_model_has_it() {
     let bench = Bench::new().await;

@@ -39,6 +39,15 @@ impl BoxClient {
         if let Some(known) = self.types.ancestry(type_spec) {
             return Ok(known);
         }
+        self.types.want(type_spec);
+        let _only = self.types.learning(scope).await?;
+        if let Some(known) = self.types.ancestry(type_spec) {
+            return Ok(known);
+        }
+        let wanted = self.types.take_wanted();
+        if wanted.len() > 1 {
+            self.load_chains(scope, &wanted).await?;
+        }
         match self.registry_ancestry(scope, type_spec).await? {
             Ok(types) => Ok(self
                 .types
@@ -57,19 +66,37 @@ impl BoxClient {
         scope: &CallScope,
         type_specs: &[String],
     ) -> Result<(), StationError> {
+        if self.unknown_types(type_specs).is_empty() {
+            return Ok(());
+        }
+        let _only = self.types.learning(scope).await?;
+        self.load_chains(scope, type_specs).await
+    }
+
+    /// Loads the records of types and their ancestors, as far as the registry gives them.
+    async fn load_chains(
+        &self,
+        scope: &CallScope,
+        type_specs: &[String],
+    ) -> Result<(), StationError> {
         for _ in 0..MAX_ROUNDS {
-            let missing: IndexSet<String> = type_specs
-                .iter()
-                .filter(|type_spec| self.types.ancestry(type_spec).is_none())
-                .filter_map(|type_spec| self.types.walk(type_spec).err())
-                .flatten()
-                .collect();
-            let missing: Vec<String> = missing.into_iter().collect();
+            let missing = self.unknown_types(type_specs);
             if missing.is_empty() || self.load_types(scope, &missing).await?.is_err() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Types whose records are needed next for the ancestries of these.
+    fn unknown_types(&self, type_specs: &[String]) -> Vec<String> {
+        let missing: IndexSet<String> = type_specs
+            .iter()
+            .filter(|type_spec| self.types.ancestry(type_spec).is_none())
+            .filter_map(|type_spec| self.types.walk(type_spec).err())
+            .flatten()
+            .collect();
+        missing.into_iter().collect()
     }
 
     /// The registry's record of a type; `None` when the registry does not know it.
@@ -186,6 +213,10 @@ impl BoxClient {
             return Ok(known);
         }
         let ancestry = self.ancestry(scope, type_spec).await.ok();
+        let _only = self.types.learning(scope).await?;
+        if let Some(known) = self.types.contract(type_spec) {
+            return Ok(known);
+        }
         let contract = self
             .fetch_contract(scope, type_spec, ancestry.as_deref())
             .await??;

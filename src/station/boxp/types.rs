@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
 use super::contract::Contract;
+use crate::station::error::StationError;
+use crate::station::http::CallScope;
 
 pub use super::contract::display_name;
 
@@ -205,11 +207,35 @@ pub struct TypeCache {
     records: RwLock<HashMap<String, TypeRecord>>,
     ancestries: RwLock<HashMap<String, Arc<Ancestry>>>,
     contracts: RwLock<HashMap<String, Arc<Contract>>>,
+    learning: tokio::sync::Mutex<()>,
+    /// Types that callers wait to ask for; whoever asks next asks for all of them.
+    wanted: RwLock<IndexSet<String>>,
 }
 
 impl TypeCache {
     pub fn new() -> Arc<Self> {
         Arc::new(Self::default())
+    }
+
+    /// The right to ask the station about types: who waited for it finds most answers here already, so that many first
+    /// callers ask once.
+    pub(super) async fn learning(
+        &self,
+        scope: &CallScope,
+    ) -> Result<tokio::sync::MutexGuard<'_, ()>, StationError> {
+        scope
+            .run("the station's type registry", async {
+                Ok(self.learning.lock().await)
+            })
+            .await
+    }
+
+    pub(super) fn want(&self, type_spec: &str) {
+        write(&self.wanted).insert(type_spec.to_owned());
+    }
+
+    pub(super) fn take_wanted(&self) -> Vec<String> {
+        write(&self.wanted).drain(..).collect()
     }
 
     pub(super) fn record(&self, type_spec: &str) -> Option<TypeRecord> {

@@ -110,6 +110,14 @@ impl StationFacade {
         if let Some(known) = self.known_zone() {
             return Ok(known);
         }
+        let _only = scope
+            .run("the station's time zone", async {
+                Ok(self.zone_search.lock().await)
+            })
+            .await?;
+        if let Some(known) = self.known_zone() {
+            return Ok(known);
+        }
         let told = match self.zone_by_obix(scope).await {
             Ok(zone) => zone.map(|zone| (zone, ZoneSource::Obix)),
             Err(error) if is_hopeless(&error) => return Err(error),
@@ -290,6 +298,7 @@ pub(super) fn is_hopeless(error: &FacadeError) -> bool {
                         | StationError::Latched { .. }
                         | StationError::Timeout { .. }
                         | StationError::LoginTimeout { .. }
+                        | StationError::Queued { .. }
                         | StationError::Cancelled { .. }
                         | StationError::Setup { .. }
                 )

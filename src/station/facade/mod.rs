@@ -105,6 +105,10 @@ pub struct StationFacade {
     /// The station was gone: it may come back with other interfaces.
     was_unreachable: AtomicBool,
     learned: Mutex<Learned>,
+    /// Held while the zone is found out, so that callers who come together ask once.
+    zone_search: tokio::sync::Mutex<()>,
+    /// The same for the display format.
+    format_search: tokio::sync::Mutex<()>,
     changes: Arc<ChangeHub>,
 }
 
@@ -133,6 +137,8 @@ impl StationFacade {
             prefers_tables: AtomicBool::new(false),
             was_unreachable: AtomicBool::new(false),
             learned: Mutex::default(),
+            zone_search: tokio::sync::Mutex::default(),
+            format_search: tokio::sync::Mutex::default(),
             changes: Arc::new(ChangeHub::new(ChangePacing::default())),
         }
     }
@@ -265,10 +271,15 @@ impl StationFacade {
     /// How the account writes numbers and times, asked once: BOX user properties, else English.
     async fn display_format(&self, scope: &CallScope) -> CellFormat {
         let zone = self.known_zone_or_utc();
-        let known = self.learned(|learned| learned.display.clone());
-        let (decimal, time_format) = match known {
+        let known = || self.learned(|learned| learned.display.clone());
+        let (decimal, time_format) = match known() {
             Some(known) => known,
             None => {
+                let turn = async { Ok(self.format_search.lock().await) };
+                let _only = scope.run("the display format", turn).await.ok();
+                if let Some((decimal, time_format)) = known() {
+                    return display_cells(zone, decimal, time_format);
+                }
                 let asked = self
                     .over_box(async { Ok(self.boxp.user_properties(scope).await?) })
                     .await;
@@ -290,11 +301,15 @@ impl StationFacade {
                 }
             }
         };
-        let default = CellFormat::display(zone);
-        CellFormat {
-            decimal,
-            time_format: time_format.unwrap_or_else(|| default.time_format.clone()),
-            ..default
-        }
+        display_cells(zone, decimal, time_format)
+    }
+}
+
+fn display_cells(zone: Tz, decimal: DecimalSign, time_format: Option<String>) -> CellFormat {
+    let default = CellFormat::display(zone);
+    CellFormat {
+        decimal,
+        time_format: time_format.unwrap_or_else(|| default.time_format.clone()),
+        ..default
     }
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, FixedOffset, Utc};
 use chrono_tz::Tz;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 use super::diagnose::Asked;
 use super::display::FlagTranslations;
@@ -32,19 +32,44 @@ pub struct ObixClient {
     refuses_batch: AtomicBool,
 }
 
-/// A thing read once; two first readers at a time both read it.
+/// A thing read once; further readers wait for the first.
 #[derive(Debug)]
-struct Remembered<T>(RwLock<Option<Arc<T>>>);
+struct Remembered<T> {
+    thing: RwLock<Option<Arc<T>>>,
+    reading: Mutex<()>,
+}
 
 impl<T> Default for Remembered<T> {
     fn default() -> Self {
-        Self(RwLock::new(None))
+        Self {
+            thing: RwLock::new(None),
+            reading: Mutex::new(()),
+        }
     }
 }
 
 impl<T> Remembered<T> {
+    /// The thing, else what `read` brings.
+    async fn get_or_read(
+        &self,
+        scope: &CallScope,
+        what: &str,
+        read: impl Future<Output = Result<T, StationError>>,
+    ) -> Result<Arc<T>, StationError> {
+        if let Some(thing) = self.get() {
+            return Ok(thing);
+        }
+        let _only = scope
+            .run(what, async { Ok(self.reading.lock().await) })
+            .await?;
+        if let Some(thing) = self.get() {
+            return Ok(thing);
+        }
+        Ok(self.set(read.await?))
+    }
+
     fn get(&self) -> Option<Arc<T>> {
-        self.0
+        self.thing
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
@@ -52,12 +77,12 @@ impl<T> Remembered<T> {
 
     fn set(&self, thing: T) -> Arc<T> {
         let thing = Arc::new(thing);
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&thing));
+        *self.thing.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&thing));
         thing
     }
 
     fn clear(&self) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.thing.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -322,20 +347,14 @@ impl ObixClient {
 
     /// What the station offers, read once.
     pub async fn lobby(&self, scope: &CallScope) -> Result<Arc<Lobby>, StationError> {
-        if let Some(lobby) = self.lobby.get() {
-            return Ok(lobby);
-        }
-        let document = self.get(scope, &ObixPath::lobby()).await?;
-        Ok(self.lobby.set(read_lobby(&document)))
+        let read = async { Ok(read_lobby(&self.get(scope, &ObixPath::lobby()).await?)) };
+        self.lobby.get_or_read(scope, "the oBIX lobby", read).await
     }
 
     /// Identity, version and zone of the station, read once; the times in it are those of that moment.
     pub async fn about(&self, scope: &CallScope) -> Result<Arc<About>, StationError> {
-        if let Some(about) = self.about.get() {
-            return Ok(about);
-        }
-        let about = self.read_about(scope).await?;
-        Ok(self.about.set(about))
+        let read = self.read_about(scope);
+        self.about.get_or_read(scope, "oBIX about", read).await
     }
 
     /// Forgets what was learnt of the station, for a new look after errors or a restart.

@@ -1,6 +1,6 @@
 //! BQL through the ord servlet: finds out how the station wants to be asked, then streams rows.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::markup::{ERROR_PAGE_BYTES, begins_like_markup, heading};
 use super::ord_url::{QuestionMark, UrlForm};
@@ -70,6 +70,14 @@ pub struct Bql {
     session: WebSession,
     dialect: Arc<Mutex<Option<Dialect>>>,
     probing: Arc<tokio::sync::Mutex<()>>,
+    failed: Arc<Mutex<FailedProbes>>,
+}
+
+/// Probes that found no way to ask; who waited for one takes its outcome over.
+#[derive(Debug, Default)]
+struct FailedProbes {
+    count: u64,
+    last: Option<StationError>,
 }
 
 impl Bql {
@@ -79,6 +87,7 @@ impl Bql {
             session,
             dialect: Arc::default(),
             probing: Arc::default(),
+            failed: Arc::default(),
         }
     }
 
@@ -94,13 +103,27 @@ impl Bql {
         if let Some(dialect) = self.known() {
             return Ok(dialect);
         }
+        let before = self.failed().count;
         let _only = scope
             .run("the BQL probe", async { Ok(self.probing.lock().await) })
             .await?;
         if let Some(dialect) = self.known() {
             return Ok(dialect);
         }
-        let dialect = self.probe(scope).await?;
+        let shared = {
+            let failed = self.failed();
+            failed.last.clone().filter(|_| failed.count != before)
+        };
+        if let Some(error) = shared {
+            return Err(error);
+        }
+        let outcome = self.probe(scope).await;
+        if let Err(error @ StationError::InterfaceMissing { .. }) = &outcome {
+            let mut failed = self.failed();
+            failed.count = failed.count.wrapping_add(1);
+            failed.last = Some(error.clone());
+        }
+        let dialect = outcome?;
         tracing::debug!(form = %dialect.form, machine = dialect.machine, "found the station's BQL dialect");
         self.remember(Some(dialect));
         Ok(dialect)
@@ -183,6 +206,10 @@ impl Bql {
 
     fn known(&self) -> Option<Dialect> {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self) -> MutexGuard<'_, FailedProbes> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remember(&self, dialect: Option<Dialect>) {

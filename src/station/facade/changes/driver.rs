@@ -59,6 +59,7 @@ impl StepFailure {
                 | StationError::Latched { .. }
                 | StationError::Timeout { .. }
                 | StationError::LoginTimeout { .. }
+                | StationError::Queued { .. }
                 | StationError::Cancelled { .. }
                 | StationError::Busy { .. }
                 | StationError::Setup { .. }),
