@@ -196,12 +196,16 @@ impl StationProbe for ServiceProbe {
             match self.0.services(&CallScope::unlimited()).await {
                 Ok((alarm, history)) => StationHealth {
                     reachable: true,
+                    usable: true,
                     alarm: alarm == ServiceState::Available,
                     history: history == ServiceState::Available,
                 },
                 Err(error) => {
                     tracing::warn!(%error, "the station cannot be used");
-                    StationHealth::default()
+                    StationHealth {
+                        reachable: error.shows_station(),
+                        ..StationHealth::default()
+                    }
                 }
             }
         })

@@ -238,6 +238,20 @@ impl StationError {
         }
     }
 
+    /// Whether the station's web service answered, although it did not do what was asked.
+    pub fn shows_station(&self) -> bool {
+        match self {
+            Self::Auth { cause, .. } | Self::Latched { cause, .. } => {
+                *cause != AuthCause::Unanswered
+            }
+            Self::Busy { .. }
+            | Self::Server { .. }
+            | Self::PermissionDenied { .. }
+            | Self::InterfaceMissing { .. } => true,
+            _ => false,
+        }
+    }
+
     /// The same request may succeed later without anyone changing anything.
     pub fn is_transient(&self) -> bool {
         matches!(

@@ -172,6 +172,7 @@ impl StationProbe for Up {
     fn check(&self) -> BoxFuture<'_, StationHealth> {
         Box::pin(std::future::ready(StationHealth {
             reachable: true,
+            usable: true,
             alarm: true,
             history: true,
         }))

@@ -246,7 +246,13 @@ async fn a_wrong_password_is_tried_once_within_the_latch() {
         );
     }
     let health = bench.answer("getServiceHealth", json!({})).await;
-    assert_eq!(health["station"]["reachable"], json!(false));
+    assert_eq!(
+        health["station"]["reachable"],
+        json!(true),
+        "it answers, if only to refuse"
+    );
+    let error = health["station"]["error"].as_str().unwrap();
+    assert!(error.contains("refused user name or password"), "{error}");
     assert_eq!(bench.mock.logins().len(), 1);
     bench.clock.advance(Duration::from_secs(31));
     let (tool, arguments) = calls().remove(0);

@@ -20,7 +20,10 @@ use crate::tools::ServerFacts;
 /// What a look at the station found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StationHealth {
+    /// The station's web service answers, if only to refuse the login.
     pub reachable: bool,
+    /// The bridge's own account can work with it.
+    pub usable: bool,
     pub alarm: bool,
     pub history: bool,
 }
@@ -106,6 +109,7 @@ impl Health {
         };
         let healthy = enabled
             && station.reachable
+            && station.usable
             && knowledge.readable
             && self.required.iter().all(|service| has(*service));
         let services: Vec<&str> = [
@@ -168,6 +172,7 @@ mod tests {
 
     const UP: StationHealth = StationHealth {
         reachable: true,
+        usable: true,
         alarm: true,
         history: true,
     };
@@ -227,6 +232,16 @@ mod tests {
         assert!(!healthy);
         assert_eq!(document["station"], "unreachable");
         assert_eq!(document["healthyServices"], json!(["web"]));
+        let refused = StationHealth {
+            usable: false,
+            alarm: false,
+            history: false,
+            ..UP
+        };
+        let (healthy, document) = report(refused, NO_FILE, &[]).await;
+        assert!(!healthy, "a station that refuses the login is of no use");
+        assert_eq!(document["status"], "degraded");
+        assert_eq!(document["station"], "reachable");
     }
 
     #[tokio::test(start_paused = true)]

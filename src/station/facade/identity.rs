@@ -58,6 +58,7 @@ pub struct InterfaceState {
 /// Everything that getServiceHealth tells of a station.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StationReport {
+    /// The station's web service answers, if only to refuse the login.
     pub reachable: bool,
     pub error: Option<String>,
     pub url: Option<String>,
@@ -194,6 +195,7 @@ impl StationFacade {
             let text = error.to_string();
             return StationReport {
                 url: report.url,
+                reachable: error.shows_station(),
                 ..StationReport::unreachable(text)
             };
         }
