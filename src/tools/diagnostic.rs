@@ -155,7 +155,11 @@ fn probe_json(ord: &str, probe: Probe) -> Value {
                     answer["parentOrd"] = json!(parent);
                 }
             }
-            answer["slotCount"] = json!(facts.slot_count);
+            if component.is_none() {
+                answer["slotCount"] = json!(0);
+            } else if let Some(count) = facts.slot_count {
+                answer["slotCount"] = json!(count);
+            }
             answer["isControlPoint"] = json!(facts.is_control_point);
             answer["isWritable"] = json!(facts.is_writable);
             answer["isAlarmSource"] = json!(facts.is_alarm_source);

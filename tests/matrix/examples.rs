@@ -54,7 +54,7 @@ fn table() -> Vec<Example> {
         row("getOverview", json!({}), trees),
         row("inspectComponent", json!({"ord": point}), trees),
         row("getSlots", json!({"ord": point}), trees),
-        row("probeOrd", json!({"ord": point}), &[Over::Box]),
+        row("probeOrd", json!({"ord": point}), all),
         row(
             "bqlQuery",
             json!({"query": format!("{drivers}|bql:select name, out.value from control:NumericPoint order by name")}),

@@ -2,6 +2,7 @@
 
 use mock_station::model::Value as ModelValue;
 use mock_station::model::sample::AHU1_POINTS;
+use mock_station::switches::ObixMode;
 use serde_json::{Value, json};
 
 use crate::browse::expected_node;
@@ -165,6 +166,42 @@ async fn histories_come_without_status_and_say_so() {
     assert!(cut["nextFrom"].is_string());
 }
 
+/// Each way without BOX says of an ord what BOX says, as far as it says anything.
+#[tokio::test]
+async fn ords_are_probed_without_box() {
+    let whole = Bench::new().await;
+    let obix = obix_only().await;
+    let queries = Bench::with_switches(|switches| {
+        switches.boxs.present = false;
+        switches.obix.mode = ObixMode::NoServlet;
+    })
+    .await;
+    let mut ords: Vec<String> = points(&whole.model())
+        .into_iter()
+        .take(12)
+        .map(|point| ord_of(&whole.model(), point))
+        .collect();
+    ords.extend(
+        ["slot:/", "slot:/Drivers", "slot:/No/Such"].map(|path| format!("station:|{path}")),
+    );
+    for ord in &ords {
+        let expected = whole.answer("probeOrd", json!({"ord": ord})).await;
+        for bench in [&obix, &queries] {
+            let answer = bench.answer("probeOrd", json!({"ord": ord})).await;
+            for (key, value) in answer.as_object().unwrap() {
+                if key != "error" {
+                    assert_eq!(value, &expected[key], "{key} of {ord}");
+                }
+            }
+            assert_eq!(answer["exists"], expected["exists"], "{ord}");
+        }
+    }
+    let out = format!("{}/out", ords[0]);
+    let answer = obix.answer("probeOrd", json!({"ord": out})).await;
+    assert_eq!(answer["exists"], json!(true));
+    assert!(answer.get("displayName").is_none(), "{answer}");
+}
+
 #[tokio::test]
 async fn what_obix_cannot_tell_names_the_missing_interface() {
     let bench = obix_only().await;
@@ -182,7 +219,7 @@ async fn what_obix_cannot_tell_names_the_missing_interface() {
             "getActiveAlarms",
             json!({"sourceOrdPrefix": "slot:/Drivers"}),
         ),
-        ("probeOrd", json!({"ord": "station:|slot:/Drivers"})),
+        ("probeOrd", json!({"ord": "h:2"})),
     ] {
         let (code, message, data) = bench.failure(tool, arguments).await;
         assert_eq!(

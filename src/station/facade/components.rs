@@ -277,6 +277,9 @@ impl StationFacade {
                     denied: true,
                 });
             }
+            Err(error) if self.may_fall_back(&error) => {
+                return self.probe_without_box(scope, &ord, error).await;
+            }
             Err(error) => return Err(error),
         };
         let component = match (&ord, &node.handle) {
@@ -310,7 +313,7 @@ impl StationFacade {
         let mut facts = ProbedComponent {
             display_name: own_display_name(node, &Ord::slot(path.clone())),
             parent_ord: path.parent().map(|parent| Ord::slot(parent).absolute()),
-            slot_count: self.boxp().merged_slots(scope, node).await?.slots.len(),
+            slot_count: Some(self.boxp().merged_slots(scope, node).await?.slots.len()),
             is_control_point: own.as_ref().is_some_and(|ancestry| ancestry.is_point()),
             is_writable: own
                 .as_ref()

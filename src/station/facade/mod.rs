@@ -8,6 +8,7 @@
 //! - [`identity`]: name, version, time zone, and which interfaces this identity can use ([`interfaces`]).
 //! - [`rows`]: queries as CSV or BOX tables; [`bounded_query`]: a caller's own query.
 //! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
+//! - [`probe_routes`]: what oBIX and BQL tell of an ord where BOX is not offered.
 //! - [`histories`], [`schedules`], [`schedule_program`] ([`schedule_part`]): lists of histories and schedules, the program of a schedule.
 //! - [`overrides`]: points in override, a page ([`list_page`]) of them.
 //! - [`slot_text`]: texts of slots that hold their defaults; [`status_reading`]: values with their status.
@@ -33,6 +34,7 @@ mod obix_routes;
 mod obix_search;
 mod overrides;
 mod points;
+mod probe_routes;
 mod rows;
 mod sample;
 mod schedule_part;

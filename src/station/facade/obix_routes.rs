@@ -264,7 +264,7 @@ fn attach(
     }
 }
 
-fn is_point_type(type_spec: &str) -> bool {
+pub(super) fn is_point_type(type_spec: &str) -> bool {
     type_spec.starts_with("control:")
         && (type_spec.ends_with("Point") || type_spec.ends_with("Writable"))
 }

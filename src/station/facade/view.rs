@@ -163,8 +163,8 @@ pub struct PresentOrd {
 pub struct ProbedComponent {
     pub display_name: String,
     pub parent_ord: Option<String>,
-    /// All slots: properties, actions, topics and child components.
-    pub slot_count: usize,
+    /// All slots: properties, actions, topics and child components; none where the interface does not tell.
+    pub slot_count: Option<usize>,
     pub is_control_point: bool,
     pub is_writable: bool,
     pub is_alarm_source: bool,
