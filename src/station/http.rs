@@ -226,12 +226,9 @@ impl HttpClient {
         let turn = scope.run(&target, self.turn(&target)).await;
         let outcome = match turn {
             Ok(place) => {
-                scope
-                    .run(
-                        &target,
-                        self.send_unscoped(request, class, &target, scope, &progress, place),
-                    )
-                    .await
+                let attempt = self.send_unscoped(request, class, &target, scope, &progress, place);
+                // Boxed: the futures of a tool nest deep, and each holds those below it.
+                scope.run(&target, Box::pin(attempt)).await
             }
             Err(StationError::Timeout { what, .. }) => Err(StationError::Queued {
                 what,

@@ -41,7 +41,9 @@ impl State {
     /// Why the interface is believed missing.
     fn missing(&self, now: Duration) -> Option<&StationError> {
         let refused = self.refused.as_ref()?;
+        // A login that is not accepted here is no matter of starting up, and each try costs a session.
         let is_lasting = !self.has_worked
+            || matches!(*refused.error, StationError::Auth { .. })
             || (refused.times >= LASTING_REFUSALS
                 && refused.last.saturating_sub(refused.first) >= LASTING_TIME);
         (is_lasting && now.saturating_sub(refused.last) < RECHECK).then_some(&refused.error)

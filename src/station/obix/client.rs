@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, FixedOffset, Utc};
 use chrono_tz::Tz;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{Mutex, Semaphore};
@@ -54,7 +56,7 @@ impl<T> Remembered<T> {
         &self,
         scope: &CallScope,
         what: &str,
-        read: impl Future<Output = Result<T, StationError>>,
+        read: BoxFuture<'_, Result<T, StationError>>,
     ) -> Result<Arc<T>, StationError> {
         if let Some(thing) = self.get() {
             return Ok(thing);
@@ -347,13 +349,13 @@ impl ObixClient {
 
     /// What the station offers, read once.
     pub async fn lobby(&self, scope: &CallScope) -> Result<Arc<Lobby>, StationError> {
-        let read = async { Ok(read_lobby(&self.get(scope, &ObixPath::lobby()).await?)) };
+        let read = async { Ok(read_lobby(&self.get(scope, &ObixPath::lobby()).await?)) }.boxed();
         self.lobby.get_or_read(scope, "the oBIX lobby", read).await
     }
 
     /// Identity, version and zone of the station, read once; the times in it are those of that moment.
     pub async fn about(&self, scope: &CallScope) -> Result<Arc<About>, StationError> {
-        let read = self.read_about(scope);
+        let read = self.read_about(scope).boxed();
         self.about.get_or_read(scope, "oBIX about", read).await
     }
 

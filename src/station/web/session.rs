@@ -238,7 +238,8 @@ impl WebSession {
             body,
             request,
         };
-        let answer = self.exchange(&outgoing).await?;
+        // Boxed: the futures of a tool nest deep, and each holds those below it.
+        let answer = Box::pin(self.exchange(&outgoing)).await?;
         let received = request.scope.run(target, answer.body.bytes()).await;
         let body = received.map_err(|error| after_sending(request.purpose, target, error))?;
         Ok(WebResponse {
