@@ -51,7 +51,10 @@ pub struct StationEnd(Arc<StationFacade>);
 impl StationEnd {
     /// Tries the station once and tells the log whether its account can log in.
     pub async fn greet(&self, user: &str) {
-        match self.0.services(&CallScope::within(FIRST_LOGIN)).await {
+        let scope = CallScope::within(FIRST_LOGIN);
+        // Boxed: the compiler's limit on nested futures is near here.
+        let look: BoxFuture<'_, _> = Box::pin(self.0.services(&scope));
+        match look.await {
             Ok(_) => tracing::info!(user, "the station accepts the login"),
             Err(error) => {
                 tracing::warn!(user, %error, "the station cannot be used yet; calls will try again");
