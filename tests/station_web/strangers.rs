@@ -16,6 +16,9 @@ use crate::{Bench, options, scope};
 
 const BOTH_SCRAM: [LoginScheme; 2] = [LoginScheme::FormScram, LoginScheme::HeaderScram];
 
+/// What becomes of the proof.
+type Ending = fn() -> Reply;
+
 async fn session_with(
     script: Arc<Script>,
     scheme: LoginScheme,
@@ -135,7 +138,7 @@ async fn callers_of_a_login_that_hangs_are_all_told_and_the_next_call_starts_a_n
 
 #[tokio::test]
 async fn a_proof_without_an_answer_may_be_a_bad_login_and_is_not_repeated_within_the_latch() {
-    let endings: [(fn() -> Reply, &str); 3] = [
+    let endings: [(Ending, &str); 3] = [
         (|| Reply::SendAndStall(String::new()), "not answered"),
         (|| Reply::Close, "cannot be reached"),
         (|| answer("502 Bad Gateway", "", ""), "HTTP 502"),
