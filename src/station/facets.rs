@@ -159,6 +159,34 @@ impl Facets {
         number.is_finite().then_some(number)
     }
 
+    /// The form that people see: units by symbol, texts unescaped (Station web specification §3.3).
+    ///
+    /// ```
+    /// use niagara_bridge::station::facets::Facets;
+    /// let facets: Facets = "units=u:celsius;°C;(K);+273.15;|precision=i:1|trueText=s:not$20on".parse().unwrap();
+    /// assert_eq!(facets.display(), "units=°C,precision=1,trueText=not on");
+    /// ```
+    pub fn display(&self) -> String {
+        let shown = |value: &FacetValue| match value {
+            FacetValue::String(text) => text.clone(),
+            FacetValue::Unit(unit) if unit.is_null() => "null".to_owned(),
+            FacetValue::Unit(unit) => unit.symbol().to_owned(),
+            // The encoding of every other kind is its type's letter, a colon and what people see.
+            other => {
+                let encoded = other.to_string();
+                encoded
+                    .split_once(':')
+                    .map(|(_, shown)| shown.to_owned())
+                    .unwrap_or(encoded)
+            }
+        };
+        let entries: Vec<String> = self
+            .iter()
+            .map(|(key, value)| format!("{key}={}", shown(value)))
+            .collect();
+        entries.join(",")
+    }
+
     /// Reads the form that people see, `units=°C,precision=1,range={Off=0,On=1}` (Station web specification §3.3).
     ///
     /// Types are recognised by key and look; a unit is found by its symbol, so units that share one are not told apart.

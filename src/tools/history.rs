@@ -292,22 +292,29 @@ impl Answer {
             map.insert("samplesPossiblyLost".to_owned(), json!(true));
         }
         match self {
-            Self::Records(records) => put_records(map, records),
+            Self::Records(records) => put_records(map, records, &read.boolean_texts),
             Self::Aggregates(aggregator) => put_aggregates(map, &aggregator, zone),
         }
     }
 }
 
-fn put_records(map: &mut Map<String, Value>, mut records: Vec<HistorySample>) {
+fn put_records(
+    map: &mut Map<String, Value>,
+    mut records: Vec<HistorySample>,
+    boolean_texts: &[String; 2],
+) {
     if !records.is_sorted_by_key(|record| record.timestamp) {
         records.sort_by_key(|record| record.timestamp);
         map.insert("timesOutOfOrder".to_owned(), json!(true));
     }
-    let records = records.iter().map(record_json).collect();
+    let records = records
+        .iter()
+        .map(|record| record_json(record, boolean_texts))
+        .collect();
     map.insert("records".to_owned(), Value::Array(records));
 }
 
-fn record_json(sample: &HistorySample) -> Value {
+fn record_json(sample: &HistorySample, [false_text, true_text]: &[String; 2]) -> Value {
     let mut map = Map::new();
     map.insert("timestamp".to_owned(), json!(time_text(&sample.timestamp)));
     map.insert(
@@ -319,7 +326,8 @@ fn record_json(sample: &HistorySample) -> Value {
         SampleValue::Boolean(flag) => {
             map.insert("value".to_owned(), json!(u8::from(*flag)));
             map.insert("type".to_owned(), json!("boolean"));
-            map.insert("toString".to_owned(), json!(flag.to_string()));
+            let shown = if *flag { true_text } else { false_text };
+            map.insert("toString".to_owned(), json!(shown));
         }
         SampleValue::Enum { tag, ordinal } => {
             // The tag as the station's range spells it, so that it can be compared and written back.

@@ -56,6 +56,10 @@ pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
             ToolError::new(ErrorCode::HistoryExtMissing, sentence(&error)).with("ord", ord)
         }
         FacadeError::UnknownType { type_name } => unknown_type(&type_name),
+        // The ord leads somewhere, but to the wrong kind of object: −32006 by its definition.
+        error @ FacadeError::NotAComponent { .. } => {
+            ToolError::ord_not_resolvable(ord, sentence(&error))
+        }
         error @ (FacadeError::NotAPoint { .. }
         | FacadeError::NotASchedule { .. }
         | FacadeError::NoSlots { .. }) => {

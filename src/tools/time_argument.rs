@@ -3,6 +3,7 @@
 use chrono::{DateTime, FixedOffset, Utc};
 use chrono_tz::Tz;
 
+use super::result_value::time_text;
 use super::{Arguments, ToolError};
 use crate::station::time::parse_client_time;
 
@@ -31,13 +32,14 @@ impl TimeRange {
             Some(text) => instant("to", text, zone)?,
             None => now,
         };
+        let local = |time: DateTime<Utc>| time.with_timezone(zone).fixed_offset();
         if from > to {
+            let (from, to) = (time_text(&local(from)), time_text(&local(to)));
             return Err(ToolError::invalid_params(format!(
                 "'from' ({from}) lies after 'to' ({to}); swap them or choose an earlier 'from'."
             ))
             .with("argument", "from"));
         }
-        let local = |time: DateTime<Utc>| time.with_timezone(zone).fixed_offset();
         Ok(Self {
             from: local(from),
             to: local(to),
@@ -81,6 +83,10 @@ mod tests {
         );
         let error = range(json!({"from": "2026-11-02", "to": "2026-11-01"})).unwrap_err();
         assert_eq!(error.code.code(), -32602);
-        assert!(error.message.contains("after 'to'"));
+        assert_eq!(
+            error.message,
+            "'from' (2026-11-02T00:00:00.000-05:00) lies after 'to' (2026-11-01T00:00:00.000-04:00); swap them or \
+             choose an earlier 'from'."
+        );
     }
 }

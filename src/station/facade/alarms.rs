@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use chrono::{DateTime, FixedOffset, Utc};
+use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 use chrono_tz::Tz;
 
 use super::StationFacade;
@@ -151,11 +151,11 @@ fn query(request: &AlarmRequest<'_>, zone: Tz) -> String {
     match request.between {
         None => query.push_str(" from openAlarms"),
         Some((from, to)) => {
-            let literal = |time: DateTime<FixedOffset>| abs_time_in(time.with_timezone(&Utc), zone);
+            let literal = |time: DateTime<Utc>| abs_time_in(time, zone);
             query.push_str(&format!(
                 " where timestamp >= baja:AbsTime '{}' and timestamp <= baja:AbsTime '{}'",
-                literal(from),
-                literal(to),
+                literal(not_null_time(from, TimeDelta::milliseconds(1))),
+                literal(not_null_time(to, TimeDelta::milliseconds(-1))),
             ));
         }
     }
@@ -165,9 +165,49 @@ fn query(request: &AlarmRequest<'_>, zone: Tz) -> String {
     query
 }
 
+/// The epoch itself is a station's null time, with which nothing compares (Station web specification §5.1); the bound
+/// next to it, inside the range, means the same records.
+fn not_null_time(time: DateTime<FixedOffset>, inwards: TimeDelta) -> DateTime<Utc> {
+    let time = time.with_timezone(&Utc);
+    if time.timestamp_millis() == 0 {
+        time + inwards
+    } else {
+        time
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_epoch_is_never_sent_as_a_bound() {
+        let epoch = DateTime::UNIX_EPOCH.fixed_offset();
+        let before = epoch - TimeDelta::days(1);
+        let text = |between| {
+            query(
+                &AlarmRequest {
+                    between: Some(between),
+                    source_prefix: None,
+                    filter: AlarmFilter::default(),
+                    order: AlarmOrder::Database,
+                    offset: 0,
+                    limit: 10,
+                },
+                chrono_tz::UTC,
+            )
+        };
+        let from_epoch = text((epoch, epoch + TimeDelta::days(1)));
+        assert!(
+            from_epoch.contains(">= baja:AbsTime '1970-01-01T00:00:00.001"),
+            "{from_epoch}"
+        );
+        let to_epoch = text((before, epoch));
+        assert!(
+            to_epoch.contains("<= baja:AbsTime '1969-12-31T23:59:59.999"),
+            "{to_epoch}"
+        );
+    }
 
     #[test]
     fn the_query_of_a_range_has_offsets_and_an_order() {

@@ -36,7 +36,10 @@ impl StationFacade {
             })
             .await
         {
-            Ok(tree) => self.children_of(scope, ord, tree, levels).await,
+            Ok(tree) => {
+                must_be_component(&tree.root, ord)?;
+                self.children_of(scope, ord, tree, levels).await
+            }
             Err(error) => {
                 if !self.may_fall_back(&error) {
                     return Err(error);
@@ -154,6 +157,7 @@ impl StationFacade {
                     .map_err(|second| prefer(error, second));
             }
         };
+        must_be_component(&node, ord)?;
         Ok(ComponentFacts {
             name: path
                 .name()
@@ -396,6 +400,17 @@ pub(super) fn station_name_of(root: &Node) -> Option<String> {
     root.child("stationName")
         .and_then(|slot| slot.value.clone().or_else(|| slot.display.clone()))
         .filter(|name| !name.is_empty())
+}
+
+/// Only components have a handle; properties and their members do not (Station web specification §4.7).
+fn must_be_component(node: &Node, ord: &Ord) -> FacadeResult<()> {
+    if node.handle.is_some() {
+        return Ok(());
+    }
+    Err(FacadeError::NotAComponent {
+        ord: ord.absolute(),
+        type_spec: node.type_name().to_owned(),
+    })
 }
 
 fn slot_facts(slot: &Node, point_facets: Option<&str>) -> SlotFacts {

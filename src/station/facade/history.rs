@@ -39,6 +39,8 @@ pub struct HistoryRead {
     pub kind: Option<SampleKind>,
     /// Unit symbol of the values.
     pub units: Option<String>,
+    /// What people see for a boolean's false and true.
+    pub boolean_texts: [String; 2],
     /// Records visited.
     pub rows: usize,
     pub truncated_by_limit: bool,

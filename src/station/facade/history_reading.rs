@@ -103,6 +103,10 @@ impl Reading {
                 history_id: source.id,
                 kind: source.kind,
                 units: source.facets.unit().map(|unit| unit.symbol().to_owned()),
+                boolean_texts: [
+                    source.facets.false_text().unwrap_or("false").to_owned(),
+                    source.facets.true_text().unwrap_or("true").to_owned(),
+                ],
                 rows: 0,
                 truncated_by_limit: false,
                 truncated_by_timeout: false,

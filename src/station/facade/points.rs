@@ -12,6 +12,7 @@ use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, SlotPath, unescape};
+use crate::station::status::StatusBits;
 use crate::station::value::{DynamicEnum, Value};
 use crate::station::web::cell::{Cell, CellFormat};
 
@@ -136,8 +137,12 @@ pub(super) fn reading_of(point: PointView, display_name: String) -> PointReading
         _ => point.out.value.encode(),
     };
     let value = point.value_display.clone().unwrap_or(encoded);
-    let level = point.active_level.map(|level| level.to_string());
     let status = point.out.status.bits();
+    // A null output is commanded by nobody, whatever level its status still names.
+    let level = point
+        .active_level
+        .filter(|_| !status.contains(StatusBits::NULL))
+        .map(|level| level.to_string());
     let out = point.out_display.clone().unwrap_or_else(|| {
         let words = if status.is_ok() {
             "ok".to_owned()

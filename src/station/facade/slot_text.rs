@@ -15,12 +15,17 @@ pub(super) fn slot_text(slot: &Node, facets: &Facets) -> Option<String> {
         .or_else(|| struct_text(slot, facets))
 }
 
-/// The encoding, which people can read for all simple types but the status.
+/// Status and facets as stations show them, other simples in their encoding, which people can read.
 fn simple_text(slot: &Node, text: &str) -> String {
-    match (slot.type_name(), text.parse::<Status>()) {
-        ("baja:Status", Ok(status)) => status.bits().to_string(),
-        _ => text.to_owned(),
-    }
+    let shown = match slot.type_name() {
+        "baja:Status" => text
+            .parse::<Status>()
+            .ok()
+            .map(|status| status.bits().to_string()),
+        "baja:Facets" => text.parse::<Facets>().ok().map(|facets| facets.display()),
+        _ => None,
+    };
+    shown.unwrap_or_else(|| text.to_owned())
 }
 
 /// Status values as stations print them, other structs by their members.

@@ -291,7 +291,7 @@ proptest! {
                 // The one change of control is the month in which the tank's switching difference was narrowed.
                 prop_assume!(!(at..at + MINUTE_MS).contains(&building.faults().tap_water_short_cycling.start));
                 let (before, after) = (building.value(signal, at), building.value(signal, at + MINUTE_MS));
-                prop_assert!((after - before).abs() < 0.6, "{signal:?} {before} then {after}");
+                prop_assert!((after - before).abs() < 0.8, "{signal:?} {before} then {after}");
             }
         }
     }

@@ -11,6 +11,16 @@ pub const OCCUPIED_END: f64 = 1080.0;
 
 /// Supply-air setpoint during warm-up, °F.
 const WARM_UP_SUPPLY: f64 = 70.0;
+/// Mean outdoor temperature of the season above which the preparation before occupancy cools, °F.
+const COOL_DOWN_SEASON: f64 = 62.0;
+/// Share of the occupied minimum airflow that boxes keep during cool-down: no ventilation is due before people come.
+const COOL_DOWN_MINIMUM: f64 = 0.3;
+/// Minutes in which the supply air comes down from its warm-up setpoint.
+const RELAX_MINUTES: f64 = 45.0;
+/// Minutes in which the boxes open to their occupied minimum after a cool-down, so that rooms are not chilled at once.
+const OPENING_MINUTES: f64 = 90.0;
+/// Minutes after occupancy in which the rooms forget the occupied minimum.
+const CLOSING_MINUTES: f64 = 240.0;
 /// Hours in which an unheated building loses two thirds of its distance to the floating temperature.
 const COAST_HOURS: f64 = 9.0;
 /// Hours in which a running air handler makes up two thirds of it.
@@ -27,6 +37,8 @@ pub struct Context {
     pub air_on: bool,
     pub warm_up: bool,
     pub cool_down: bool,
+    /// Share of the occupied minimum airflow that boxes keep, 0–1.
+    pub ventilation: f64,
     /// People present as a fraction of a full house.
     pub people: f64,
     /// Lights and plugs as a fraction of their connected load.
@@ -52,7 +64,7 @@ impl Context {
         let occupied = working && (OCCUPIED_START..OCCUPIED_END).contains(&local.minute);
         let air_on = working && (start_minute(season)..OCCUPIED_END).contains(&local.minute);
         let preparing = air_on && !occupied;
-        let warm_up = preparing && season < 62.0;
+        let warm_up = preparing && season < COOL_DOWN_SEASON;
         let people = if working {
             people_profile(local.minute)
         } else {
@@ -70,6 +82,7 @@ impl Context {
             air_on,
             warm_up,
             cool_down: preparing && !warm_up,
+            ventilation: ventilation(working, local.minute, season),
             people,
             plugs,
             float_weight: float_weight(place, &local, air_on, season),
@@ -78,7 +91,13 @@ impl Context {
             supply_air_setpoint: if warm_up {
                 WARM_UP_SUPPLY
             } else {
-                55.0 + 8.5 * (1.0 - ramp(outdoor, 60.0, 70.0))
+                let reset = 55.0 + 8.5 * (1.0 - ramp(outdoor, 60.0, 70.0));
+                let warm = if occupied && season < COOL_DOWN_SEASON {
+                    1.0 - ramp(local.minute, OCCUPIED_START, OCCUPIED_START + RELAX_MINUTES)
+                } else {
+                    0.0
+                };
+                reset + (WARM_UP_SUPPLY - reset) * warm
             },
             heating_available: (1.0 - ramp(outdoor, 66.0, 70.0)) * (1.0 - ramp(season, 68.5, 71.0)),
             cooling_intensity: ramp(outdoor, 48.0, 92.0) * 0.75
@@ -92,6 +111,18 @@ impl Context {
 /// Air handlers start earlier the further the season is from mild.
 fn start_minute(season: f64) -> f64 {
     360.0 - 60.0 * ramp((season - 60.0).abs(), 5.0, 22.0)
+}
+
+/// Share of the occupied minimum airflow: whole while people are there and in the heating season, less at other times.
+fn ventilation(working: bool, minute: f64, season: f64) -> f64 {
+    let open = if working {
+        ramp(minute, OCCUPIED_START, OCCUPIED_START + OPENING_MINUTES)
+            - ramp(minute, OCCUPIED_END, OCCUPIED_END + CLOSING_MINUTES)
+    } else {
+        0.0
+    };
+    let cooling = ramp(season, COOL_DOWN_SEASON - 2.0, COOL_DOWN_SEASON + 2.0);
+    1.0 - (1.0 - COOL_DOWN_MINIMUM) * cooling * (1.0 - open)
 }
 
 fn people_profile(minute: f64) -> f64 {

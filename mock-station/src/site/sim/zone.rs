@@ -13,9 +13,6 @@ const SUPPLY_AIR_LIMIT: f64 = 63.5;
 /// Furniture and slab damp excursions above the cooling setpoint, Btu/h·°F·ft².
 const MASS_COUPLING: f64 = 1.2;
 
-/// Share of the occupied minimum that boxes keep before people arrive: no ventilation is due yet.
-const COOL_DOWN_MINIMUM: f64 = 0.3;
-
 /// Which way a zone faces; also the index into `Weather::facade`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exposure {
@@ -206,12 +203,7 @@ impl Zone {
 
     fn balance(&self, context: &Context, gains: f64, supply_air: f64, fault: &BoxFault) -> Balance {
         let outdoor = context.weather.dry_bulb;
-        let minimum = self.minimum_airflow
-            * if context.cool_down {
-                COOL_DOWN_MINIMUM
-            } else {
-                1.0
-            };
+        let minimum = self.minimum_airflow * context.ventilation;
         let free = (gains + self.envelope * outdoor + AIR_HEAT * minimum * supply_air)
             / (self.envelope + AIR_HEAT * minimum);
         if free < self.heating_setpoint {
