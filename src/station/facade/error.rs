@@ -17,7 +17,9 @@ pub enum FacadeError {
     #[error("{ord} is no schedule but {type_spec}; choose one that listSchedules names")]
     NotASchedule { ord: String, type_spec: String },
     /// The object is there, but it is a property of a component.
-    #[error("{ord} is no component but a property of type {type_spec}; choose the component that has it")]
+    #[error(
+        "{ord} is no component but a property of type {type_spec}; choose the component that has it"
+    )]
     NotAComponent { ord: String, type_spec: String },
     /// The object is there, but it has no slots to list.
     #[error("{ord} is a simple value of type {type_spec} without slots; read its parent instead")]
