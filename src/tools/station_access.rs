@@ -58,7 +58,7 @@ pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
         FacadeError::UnknownType { type_name } => unknown_type(&type_name),
         // The ord leads somewhere, but to the wrong kind of object: −32006 by its definition.
         error @ FacadeError::NotAComponent { .. } => {
-            ToolError::ord_not_resolvable(ord, sentence(&error))
+            ToolError::new(ErrorCode::OrdNotResolvable, sentence(&error)).with("ord", ord)
         }
         error @ (FacadeError::NotAPoint { .. }
         | FacadeError::NotASchedule { .. }

@@ -355,3 +355,29 @@ async fn histories_and_the_alarm_database_are_ords_too() {
         assert!(answer.get("displayName").is_none(), "{answer}");
     }
 }
+
+#[tokio::test]
+async fn a_property_is_no_component_to_list_or_inspect() {
+    let bench = Bench::new().await;
+    let point = "station:|slot:/Drivers/BacnetNetwork/AHU_1/points";
+    let name = {
+        let station = bench.model();
+        let folder = station.resolve_component(point).unwrap();
+        station
+            .children(folder)
+            .find(|child| child.ty().is("control:NumericPoint"))
+            .map(|child| child.name().to_owned())
+            .unwrap()
+    };
+    let ord = format!("{point}/{name}/out");
+    for tool in ["listChildren", "inspectComponent"] {
+        let (code, message, data) = bench.failure(tool, json!({"ord": ord})).await;
+        assert_eq!((code, &data["ord"]), (-32006, &json!(ord)), "{tool}");
+        assert_eq!(
+            message,
+            format!(
+                "{ord} is no component but a property of type baja:StatusNumeric; choose the component that has it."
+            )
+        );
+    }
+}
