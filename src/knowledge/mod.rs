@@ -3,15 +3,20 @@
 //! - [`error`]: what can be wrong with a knowledge file, where, and what to do about it.
 //! - [`format`]: bytes ↔ tree; YAML and JSON within fixed limits, format sniffing.
 //! - [`document`]: the entries of a document, keys unknown to this version kept.
+//! - [`shipped`]: tables and standard types that come with the bridge; [`kinds`]: the catalogue of point kinds.
+//! - [`camber_roles`]: what roles and types are called in CAMBER.
 //! - [`decode`]: tree → document, with warnings for what was tolerated.
 //! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
 //! - [`store`]: the file behind the model; a missing file is an empty model, an unreadable one a reported state.
 
+pub mod camber_roles;
 pub mod decode;
 pub mod document;
 pub mod error;
 pub mod format;
+pub mod kinds;
 pub mod model;
+pub mod shipped;
 pub mod store;
 
 pub use document::{
@@ -20,6 +25,7 @@ pub use document::{
 pub use error::KnowledgeError;
 pub use format::DocumentFormat;
 pub use model::KnowledgeModel;
+pub use shipped::STANDARD_TYPES;
 pub use store::{KnowledgeFileFacts, KnowledgeSnapshot, KnowledgeState, KnowledgeStore};
 
 /// The standard equipment types offered as a start for a new site, YAML text (tool surface §9.2).
