@@ -1,7 +1,7 @@
 //! niagara-bridge: one process beside a Niagara station; the station's own interfaces outward, MCP inward.
 //!
 //! - [`station`]: everything that talks to a station (web login, BQL, BOX, oBIX); knows nothing of MCP.
-//! - [`knowledge`]: the site model that integrators map (read side).
+//! - [`knowledge`]: the site model that integrators map, and its file.
 //! - [`tools`], [`prompts`], [`resources`]: what MCP clients can ask for; one registry, one entry shape.
 //! - [`mcp`]: the registry behind Streamable HTTP and stdio.
 //! - [`config`], [`cli`]: one YAML file and the commands.
@@ -11,6 +11,7 @@
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod durable_file;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod knowledge;

@@ -39,16 +39,18 @@ pub fn decode(origin: &str, tree: Value) -> Result<Decoded, KnowledgeError> {
     let equipment_types = decoder.section(&mut root, "equipment_types", Decoder::equipment_type)?;
     let equipment = decoder.section(&mut root, "equipment", Decoder::equipment)?;
     let points = decoder.section(&mut root, "points", Decoder::standalone_point)?;
+    let mut document = KnowledgeDocument {
+        schema_version,
+        station,
+        spaces,
+        equipment_types,
+        equipment,
+        points,
+        extra: root,
+    };
+    document.drop_blank_texts();
     Ok(Decoded {
-        document: KnowledgeDocument {
-            schema_version,
-            station,
-            spaces,
-            equipment_types,
-            equipment,
-            points,
-            extra: root,
-        },
+        document,
         warnings: decoder.warnings,
     })
 }

@@ -6,6 +6,9 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::error::KnowledgeError;
+use super::format::{self, DocumentFormat};
+
 /// The newest `schema_version` understood.
 pub const SCHEMA_VERSION: i64 = 1;
 
@@ -126,6 +129,60 @@ impl KnowledgeDocument {
             list(&self.points, StandalonePoint::to_tree),
         );
         finish(map, &self.extra)
+    }
+}
+
+impl KnowledgeDocument {
+    /// Takes texts that are empty for absent, as the file form does, so that a saved document equals the one in memory.
+    pub fn drop_blank_texts(&mut self) {
+        fn clear<const N: usize>(texts: [&mut Option<String>; N]) {
+            for text in texts {
+                if text.as_ref().is_some_and(String::is_empty) {
+                    *text = None;
+                }
+            }
+        }
+        for entry in &mut self.spaces {
+            clear([
+                &mut entry.name,
+                &mut entry.space_type,
+                &mut entry.description,
+                &mut entry.parent,
+            ]);
+        }
+        for entry in &mut self.equipment_types {
+            clear([&mut entry.name, &mut entry.description, &mut entry.extends]);
+            for point in &mut entry.typical_points {
+                clear([&mut point.kind]);
+            }
+        }
+        for entry in &mut self.equipment {
+            clear([
+                &mut entry.name,
+                &mut entry.equipment_type,
+                &mut entry.space,
+                &mut entry.ord,
+                &mut entry.description,
+                &mut entry.schedule,
+            ]);
+        }
+        for entry in &mut self.points {
+            clear([
+                &mut entry.name,
+                &mut entry.space,
+                &mut entry.ord,
+                &mut entry.kind,
+                &mut entry.role_in_space,
+            ]);
+        }
+    }
+
+    /// The document as text of a file.
+    ///
+    /// # Errors
+    /// It is too large or nested too deep to be read again; `origin` names it.
+    pub fn to_text(&self, origin: &str, format: DocumentFormat) -> Result<String, KnowledgeError> {
+        format::render(origin, format, &self.to_tree())
     }
 }
 

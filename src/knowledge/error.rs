@@ -1,6 +1,11 @@
 //! Errors of the knowledge layer.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::durable_file::FileError;
 
 /// Why a knowledge document could not be used; each text names the file, the place and a remedy.
 #[derive(Debug, thiserror::Error)]
@@ -55,5 +60,68 @@ fn place(line: Option<usize>, column: Option<usize>) -> String {
         (Some(line), Some(column)) => format!(" at line {line}, column {column}"),
         (Some(line), None) => format!(" at line {line}"),
         _ => String::new(),
+    }
+}
+
+/// The knowledge file exists but cannot be used, so nothing can be said from it (Tool surface §5.3, −32004).
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("The knowledge file cannot be used: {detail}. Then call reloadKnowledge.")]
+pub struct KnowledgeUnreadable {
+    pub path: PathBuf,
+    pub detail: Arc<KnowledgeError>,
+}
+
+/// Why a change of the knowledge was not made; then file and model are as they were.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// `knowledge.readOnly` is set.
+    #[error(
+        "The knowledge file {path} is not changed: the setting 'knowledge.readOnly' is true. Set it to false to allow edits.",
+        path = path.display()
+    )]
+    ReadOnly { path: PathBuf },
+    #[error(transparent)]
+    Unreadable(#[from] KnowledgeUnreadable),
+    /// Somebody else changed the file since it was last read.
+    #[error(
+        "The knowledge file {path} was changed by another program since it was read. Call reloadKnowledge, look at the \
+         result, then repeat the edit.",
+        path = path.display()
+    )]
+    ChangedOnDisk { path: PathBuf },
+    #[error("The knowledge was not changed: {0}.")]
+    Save(#[from] FileError),
+    /// The changed or imported document breaks a rule of its format.
+    #[error("The knowledge was not changed: {0}.")]
+    Document(#[from] KnowledgeError),
+    /// The work ended before its time.
+    #[error(
+        "The knowledge was not changed: the edit stopped unexpectedly ({detail}). Look at the log of this server."
+    )]
+    Interrupted { detail: String },
+    /// The change itself was refused: an unknown id, a reference to nothing and the like.
+    #[error("{message}")]
+    Refused {
+        message: String,
+        /// `errorData` of the answer.
+        data: Map<String, Value>,
+    },
+}
+
+impl EditError {
+    /// A refused change; `message` is one or two sentences with a remedy.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::Refused {
+            message: message.into(),
+            data: Map::new(),
+        }
+    }
+
+    /// Adds one key of `errorData` to a refused change.
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        if let Self::Refused { data, .. } = &mut self {
+            data.insert(key.to_owned(), value.into());
+        }
+        self
     }
 }

@@ -1,5 +1,7 @@
 //! Bytes ↔ tree: YAML and JSON within fixed limits, and the rule that tells them apart (tool surface §9.4).
 
+mod yaml_writer;
+
 use serde_json::{Map, Number, Value};
 
 use super::error::KnowledgeError;
@@ -77,6 +79,37 @@ pub fn parse(origin: &str, text: &str) -> Result<(DocumentFormat, Value), Knowle
         });
     }
     Ok((format, tree))
+}
+
+/// Writes a tree as document text: YAML in the form of [`yaml_writer`], JSON indented by two.
+///
+/// `origin` names the document in errors.
+///
+/// # Errors
+/// The text would be refused by [`parse`]: larger than [`MAX_BYTES`] or nested deeper than [`MAX_DEPTH`].
+pub fn render(
+    origin: &str,
+    format: DocumentFormat,
+    tree: &Value,
+) -> Result<String, KnowledgeError> {
+    if depth_exceeds(tree, MAX_DEPTH) {
+        return Err(KnowledgeError::TooDeep {
+            origin: origin.to_owned(),
+            limit: MAX_DEPTH,
+        });
+    }
+    let text = match format {
+        DocumentFormat::Yaml => yaml_writer::write(tree),
+        DocumentFormat::Json => format!("{tree:#}\n"),
+    };
+    if text.len() as u64 > MAX_BYTES {
+        return Err(KnowledgeError::TooLarge {
+            origin: origin.to_owned(),
+            size: text.len() as u64,
+            limit: MAX_BYTES,
+        });
+    }
+    Ok(text)
 }
 
 fn parse_json(origin: &str, text: &str) -> Result<Value, KnowledgeError> {

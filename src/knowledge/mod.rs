@@ -7,9 +7,12 @@
 //! - [`camber_roles`]: what roles and types are called in CAMBER.
 //! - [`decode`]: tree → document, with warnings for what was tolerated.
 //! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
-//! - [`store`]: the file behind the model; a missing file is an empty model, an unreadable one a reported state.
+//! - [`validation`]: what is wrong in a model, entry by entry.
+//! - [`change`]: what an edit changed, for the log of edits.
+//! - [`store`]: the file behind the model: shared snapshots for readers, one edit at a time, saved before it is seen.
 
 pub mod camber_roles;
+pub mod change;
 pub mod decode;
 pub mod document;
 pub mod error;
@@ -18,15 +21,20 @@ pub mod kinds;
 pub mod model;
 pub mod shipped;
 pub mod store;
+pub mod validation;
 
 pub use document::{
     Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint, TypicalPoint,
 };
-pub use error::KnowledgeError;
+pub use error::{EditError, KnowledgeError, KnowledgeUnreadable};
 pub use format::DocumentFormat;
 pub use model::KnowledgeModel;
 pub use shipped::STANDARD_TYPES;
-pub use store::{KnowledgeFileFacts, KnowledgeSnapshot, KnowledgeState, KnowledgeStore};
+pub use store::{
+    Edited, Editor, KnowledgeChanges, KnowledgeFileFacts, KnowledgeSnapshot, KnowledgeState,
+    KnowledgeStore, StoreOptions,
+};
+pub use validation::{KnowledgeWarning, validate};
 
 /// The standard equipment types offered as a start for a new site, YAML text (tool surface §9.2).
 pub const STANDARD_SAMPLE: &str = include_str!("../../knowledge/standard-sample.yaml");

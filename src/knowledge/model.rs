@@ -65,6 +65,24 @@ impl KnowledgeModel {
             .and_then(|at| self.document.points.get(*at))
     }
 
+    /// Whether both models hold the same entries by id, in the same order.
+    pub fn same_ids(&self, other: &Self) -> bool {
+        fn same<T>(ours: &[T], theirs: &[T], id: impl Fn(&T) -> &str) -> bool {
+            ours.len() == theirs.len()
+                && ours
+                    .iter()
+                    .zip(theirs)
+                    .all(|(our, their)| id(our) == id(their))
+        }
+        let (ours, theirs) = (&self.document, &other.document);
+        same(&ours.spaces, &theirs.spaces, |entry| &entry.id)
+            && same(&ours.equipment_types, &theirs.equipment_types, |entry| {
+                &entry.id
+            })
+            && same(&ours.equipment, &theirs.equipment, |entry| &entry.id)
+            && same(&ours.points, &theirs.points, |entry| &entry.id)
+    }
+
     /// The typical points of a type including inherited ones: ancestors first, a child's role in its ancestor's place.
     ///
     /// An unknown type has none; a cycle of `extends` ends where it closes (tool surface §9.1).

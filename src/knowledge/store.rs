@@ -1,16 +1,30 @@
-//! The file behind the model, read side.
+//! The file behind the model: read into shared snapshots, changed by one writer at a time.
 //!
-//! A missing file is an empty model; a file that cannot be read or understood is a state that is reported (tool surface
-//! §6, §9.4): the bridge keeps answering, with an empty model and the reason.
+//! A missing file is an empty model; a file that cannot be read or understood is a state that is reported, and no edit
+//! touches it (Tool surface §6, §9.4). An edit changes a copy of the document; readers see it after it was saved
+//! (Tool surface §9.5, §9.6).
 
+mod audit;
+mod backup;
+mod editing;
+mod reading;
+mod saving;
+
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::UNIX_EPOCH;
 
-use super::decode::decode;
-use super::error::KnowledgeError;
-use super::format::{self, DocumentFormat};
+use tokio::sync::watch;
+
+pub use editing::{Edited, Editor};
+pub use saving::SaveStep;
+
+use super::error::{KnowledgeError, KnowledgeUnreadable};
+use super::format::DocumentFormat;
 use super::model::KnowledgeModel;
+use crate::clock::{SharedClock, SystemClock};
+use reading::{ContentHash, read};
 
 /// Name of the log of knowledge edits, beside the knowledge file (tool surface §9.5).
 pub const AUDIT_LOG_NAME: &str = "knowledge.audit.log";
@@ -21,7 +35,7 @@ pub enum KnowledgeState {
     /// No file: the model is empty and a first save will create it.
     Missing,
     Loaded,
-    /// The file exists but cannot be used; edits must be refused until it is repaired.
+    /// The file exists but cannot be used; edits are refused until it is repaired and read again, or replaced.
     Unreadable(Arc<KnowledgeError>),
 }
 
@@ -32,6 +46,8 @@ pub struct KnowledgeSnapshot {
     pub format: DocumentFormat,
     pub state: KnowledgeState,
     pub warnings: Arc<[String]>,
+    /// What the file held; none when there was no file or it could not be read.
+    content: Option<ContentHash>,
 }
 
 impl KnowledgeSnapshot {
@@ -41,8 +57,18 @@ impl KnowledgeSnapshot {
             format: DocumentFormat::Yaml,
             state,
             warnings: Arc::from([]),
+            content: None,
         }
     }
+}
+
+/// How often the snapshot changed since start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KnowledgeChanges {
+    /// Every edit and every reading that found another content.
+    pub snapshots: u64,
+    /// Those of them after which the ids of spaces, types, equipment and points were others than before.
+    pub entries: u64,
 }
 
 /// Facts about the knowledge file as the file system reports them now.
@@ -58,53 +84,135 @@ pub struct KnowledgeFileFacts {
     pub last_modified_ms: i64,
 }
 
+/// Told of each step of a save; tests end the process there.
+pub type SaveObserver = Arc<dyn Fn(SaveStep) + Send + Sync>;
+
+/// How the file is kept.
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// `knowledgeAutoBackup`: a copy of the file is kept before each change.
+    pub auto_backup: bool,
+    /// `knowledgeBackupCount`: how many copies are kept.
+    pub backup_count: usize,
+    /// `knowledge.readOnly`, asked at every edit because it changes while the bridge runs.
+    pub read_only: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Stamps backups and the log of edits.
+    pub clock: SharedClock,
+    pub observer: SaveObserver,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            auto_backup: true,
+            backup_count: 5,
+            read_only: Arc::new(|| false),
+            clock: SystemClock::shared(),
+            observer: Arc::new(|_| {}),
+        }
+    }
+}
+
+impl fmt::Debug for StoreOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("StoreOptions")
+            .field("auto_backup", &self.auto_backup)
+            .field("backup_count", &self.backup_count)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The knowledge file and the snapshot that readers share.
 #[derive(Debug)]
 pub struct KnowledgeStore {
+    shared: Arc<Shared>,
+    /// Held by whoever reads the file into the snapshot or changes it.
+    writer: Arc<tokio::sync::Mutex<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
     path: PathBuf,
+    options: StoreOptions,
     current: RwLock<KnowledgeSnapshot>,
+    changes: watch::Sender<KnowledgeChanges>,
+    audit_failure: Mutex<Option<String>>,
 }
 
 impl KnowledgeStore {
     /// Reads the file at `path`; never fails, the outcome is in [`KnowledgeSnapshot::state`].
     pub fn open(path: impl Into<PathBuf>) -> Self {
+        Self::open_with(path, StoreOptions::default())
+    }
+
+    /// The same with other options.
+    pub fn open_with(path: impl Into<PathBuf>, options: StoreOptions) -> Self {
         let path = path.into();
         let current = RwLock::new(read(&path));
-        Self { path, current }
+        Self {
+            shared: Arc::new(Shared {
+                path,
+                options,
+                current,
+                changes: watch::Sender::new(KnowledgeChanges::default()),
+                audit_failure: Mutex::default(),
+            }),
+            writer: Arc::default(),
+        }
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.shared.path
     }
 
     /// Where edits of the knowledge are logged.
     pub fn audit_log_path(&self) -> PathBuf {
-        self.path.with_file_name(AUDIT_LOG_NAME)
+        self.shared.audit_log_path()
     }
 
-    /// The shared snapshot; later readings of the file do not change it.
-    pub fn snapshot(&self) -> KnowledgeSnapshot {
-        self.current
-            .read()
+    /// Why the last edit could not be logged; none when it was.
+    pub fn audit_failure(&self) -> Option<String> {
+        self.shared
+            .audit_failure
+            .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    /// Reads the file again and replaces the shared snapshot.
-    pub fn reload(&self) -> KnowledgeSnapshot {
-        let fresh = read(&self.path);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
-        fresh
+    /// The shared snapshot; later edits and readings of the file do not change it.
+    pub fn snapshot(&self) -> KnowledgeSnapshot {
+        self.shared.snapshot()
+    }
+
+    /// The shared snapshot of a file that can be used.
+    ///
+    /// # Errors
+    /// The file exists but cannot be read or understood (Tool surface §5.3, −32004).
+    pub fn readable(&self) -> Result<KnowledgeSnapshot, KnowledgeUnreadable> {
+        let snapshot = self.snapshot();
+        match snapshot.state {
+            KnowledgeState::Unreadable(detail) => Err(KnowledgeUnreadable {
+                path: self.shared.path.clone(),
+                detail,
+            }),
+            KnowledgeState::Missing | KnowledgeState::Loaded => Ok(snapshot),
+        }
+    }
+
+    /// Counts the changes of the snapshot; wakes whoever waits after each of them.
+    pub fn changes(&self) -> watch::Receiver<KnowledgeChanges> {
+        self.shared.changes.subscribe()
     }
 
     /// Facts about the file now.
     pub fn file_facts(&self) -> KnowledgeFileFacts {
-        let metadata = std::fs::metadata(&self.path).ok();
+        let path = &self.shared.path;
+        let metadata = std::fs::metadata(path).ok();
         KnowledgeFileFacts {
-            path: self.path.clone(),
+            path: path.clone(),
             exists: metadata.is_some(),
-            readable: std::fs::File::open(&self.path).is_ok(),
-            writable: is_writable(&self.path),
+            readable: std::fs::File::open(path).is_ok(),
+            writable: is_writable(path),
             size: metadata
                 .as_ref()
                 .map_or(-1, |facts| i64::try_from(facts.len()).unwrap_or(i64::MAX)),
@@ -114,6 +222,32 @@ impl KnowledgeStore {
                 .and_then(|age| i64::try_from(age.as_millis()).ok())
                 .unwrap_or(0),
         }
+    }
+}
+
+impl Shared {
+    fn snapshot(&self) -> KnowledgeSnapshot {
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn audit_log_path(&self) -> PathBuf {
+        self.path.with_file_name(AUDIT_LOG_NAME)
+    }
+
+    /// Puts a new snapshot in place and tells whoever waits for changes.
+    fn publish(&self, fresh: KnowledgeSnapshot) {
+        let before = std::mem::replace(
+            &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
+            fresh.clone(),
+        );
+        let same_entries = before.model.same_ids(&fresh.model);
+        self.changes.send_modify(|changes| {
+            changes.snapshots += 1;
+            changes.entries += u64::from(!same_entries);
+        });
     }
 }
 
@@ -132,120 +266,5 @@ pub fn is_writable(path: &Path) -> bool {
     }
 }
 
-fn read(path: &Path) -> KnowledgeSnapshot {
-    match load(path) {
-        Ok(Some(snapshot)) => snapshot,
-        Ok(None) => KnowledgeSnapshot::empty(KnowledgeState::Missing),
-        Err(error) => {
-            tracing::error!(%error, "the knowledge file cannot be used; continuing with an empty model");
-            KnowledgeSnapshot::empty(KnowledgeState::Unreadable(Arc::new(error)))
-        }
-    }
-}
-
-fn load(path: &Path) -> Result<Option<KnowledgeSnapshot>, KnowledgeError> {
-    let failed = |source| KnowledgeError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let origin = path.display().to_string();
-    match std::fs::metadata(path) {
-        Ok(facts) if facts.len() > format::MAX_BYTES => {
-            return Err(KnowledgeError::TooLarge {
-                origin,
-                size: facts.len(),
-                limit: format::MAX_BYTES,
-            });
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    }
-    let bytes = std::fs::read(path).map_err(failed)?;
-    let text = String::from_utf8(bytes).map_err(|error| KnowledgeError::Encoding {
-        origin: origin.clone(),
-        offset: error.utf8_error().valid_up_to(),
-    })?;
-    let (format, tree) = format::parse(&origin, &text)?;
-    let decoded = decode(&origin, tree)?;
-    for warning in &decoded.warnings {
-        tracing::warn!(file = %origin, "{warning}");
-    }
-    Ok(Some(KnowledgeSnapshot {
-        model: Arc::new(KnowledgeModel::new(decoded.document)),
-        format,
-        state: KnowledgeState::Loaded,
-        warnings: decoded.warnings.into(),
-    }))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_missing_file_is_an_empty_model_and_a_first_file_is_seen_on_reload() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
-        assert!(matches!(store.snapshot().state, KnowledgeState::Missing));
-        let facts = store.file_facts();
-        assert_eq!(
-            (facts.exists, facts.readable, facts.writable, facts.size),
-            (false, false, true, -1)
-        );
-
-        let text = "equipment:\n- id: ahu-1\n";
-        std::fs::write(store.path(), text).unwrap();
-        let before = store.snapshot();
-        let after = store.reload();
-        assert!(matches!(after.state, KnowledgeState::Loaded));
-        assert!(after.model.equipment("ahu-1").is_some());
-        assert!(
-            before.model.equipment("ahu-1").is_none(),
-            "a snapshot must not change"
-        );
-        let facts = store.file_facts();
-        assert_eq!(
-            (facts.exists, facts.readable, facts.size),
-            (true, true, text.len() as i64)
-        );
-        assert!(facts.last_modified_ms > 0);
-    }
-
-    #[test]
-    fn a_broken_file_is_a_reported_state_and_recovers() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("knowledge.yaml");
-        std::fs::write(&path, "spaces: 3\n").unwrap();
-        let store = KnowledgeStore::open(&path);
-        let KnowledgeState::Unreadable(error) = store.snapshot().state else {
-            panic!("a broken file must be reported");
-        };
-        let text = error.to_string();
-        assert!(
-            text.contains("knowledge.yaml") && text.contains("spaces"),
-            "{text}"
-        );
-
-        std::fs::write(&path, [0x66, 0xff, 0x66]).unwrap();
-        let KnowledgeState::Unreadable(error) = store.reload().state else {
-            panic!("a file that is not UTF-8 must be reported");
-        };
-        assert!(error.to_string().contains("byte 1"));
-
-        std::fs::write(&path, "{\"spaces\": []}").unwrap();
-        let snapshot = store.reload();
-        assert!(matches!(snapshot.state, KnowledgeState::Loaded));
-        assert_eq!(snapshot.format, DocumentFormat::Json);
-    }
-
-    #[test]
-    fn a_folder_in_place_of_the_file_is_reported() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = KnowledgeStore::open(folder.path());
-        assert!(matches!(
-            store.snapshot().state,
-            KnowledgeState::Unreadable(_)
-        ));
-    }
-}
+mod tests;

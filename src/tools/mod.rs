@@ -23,6 +23,7 @@ pub mod echo;
 pub mod error;
 pub mod histories;
 pub mod history;
+pub mod knowledge_file;
 pub mod list_answer;
 pub mod offer;
 pub mod overrides;
@@ -64,6 +65,9 @@ pub fn reading_tools(
         Arc::new(browse::InspectComponent(stations.clone())),
         Arc::new(browse::FindComponentsByType(stations.clone())),
         Arc::new(browse::GetSlots(stations.clone())),
+        Arc::new(knowledge_file::ValidateKnowledge(knowledge.clone())),
+        Arc::new(knowledge_file::GetKnowledgeSummary(knowledge.clone())),
+        Arc::new(knowledge_file::ReloadKnowledge(knowledge.clone())),
         Arc::new(history::ReadHistory {
             stations: stations.clone(),
             max_records: max_history_records,

@@ -72,6 +72,9 @@ fn table() -> Vec<Example> {
         ),
         row("getActiveAlarms", json!({}), all),
         row("getAlarmHistory", json!({"from": from, "to": to}), tables),
+        row("validateKnowledge", json!({}), &[]),
+        row("getKnowledgeSummary", json!({}), &[]),
+        row("reloadKnowledge", json!({}), &[]),
         row("listHistories", json!({"limit": 100}), all),
         row("listSchedules", json!({}), all),
         row(

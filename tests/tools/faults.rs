@@ -319,7 +319,7 @@ async fn health_reports_services_interfaces_and_files() {
 async fn a_broken_knowledge_file_is_reported_by_the_diagnostics() {
     let bench = Bench::new().await;
     std::fs::write(bench.knowledge.path(), "equipment: 3\n").unwrap();
-    bench.knowledge.reload();
+    bench.knowledge.reload().await;
     let info = bench.answer("getServerInfo", json!({})).await;
     assert_eq!(
         (

@@ -1,0 +1,202 @@
+//! The knowledge file as a whole: validateKnowledge, getKnowledgeSummary, reloadKnowledge (Tool surface §8.6, §8.7), and
+//! how errors of the knowledge reach a client.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::json;
+
+use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
+use super::schema::{self, object};
+use super::{Arguments, CallContext, ErrorCode, ToolError};
+use crate::knowledge::{
+    EditError, Editor, KnowledgeState, KnowledgeStore, KnowledgeUnreadable, validate,
+};
+
+/// Who edits, as the log of knowledge edits names them.
+pub fn editor(context: &CallContext, tool: &str) -> Editor {
+    Editor {
+        principal: context.principal.to_string(),
+        session_id: context.session_id.clone(),
+        tool: tool.to_owned(),
+    }
+}
+
+impl From<KnowledgeUnreadable> for ToolError {
+    fn from(error: KnowledgeUnreadable) -> Self {
+        unusable(&error, &error.path, "unreadable").with("detail", error.detail.to_string())
+    }
+}
+
+impl From<EditError> for ToolError {
+    fn from(error: EditError) -> Self {
+        match error {
+            EditError::Unreadable(error) => error.into(),
+            EditError::ReadOnly { ref path } => unusable(&error, path, "read-only"),
+            EditError::ChangedOnDisk { ref path } => unusable(&error, path, "changed-on-disk"),
+            EditError::Save(ref failure) => unusable(&error, &failure.path, "save-failed")
+                .with("detail", failure.source.to_string()),
+            EditError::Document(_) => {
+                ToolError::new(ErrorCode::SchemaValidation, error.to_string())
+            }
+            EditError::Interrupted { .. } => ToolError::internal(error.to_string()),
+            EditError::Refused { message, data } => ToolError {
+                code: ErrorCode::InvalidParams,
+                message,
+                data,
+            },
+        }
+    }
+}
+
+/// −32004 with `errorData{path, reason}`.
+fn unusable(error: &impl std::fmt::Display, path: &std::path::Path, reason: &str) -> ToolError {
+    ToolError::new(ErrorCode::KnowledgeUnreadable, error.to_string())
+        .with("path", path.display().to_string())
+        .with("reason", reason)
+}
+
+/// `validateKnowledge`.
+pub struct ValidateKnowledge(pub Arc<KnowledgeStore>);
+
+impl Tool for ValidateKnowledge {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new(
+            "validateKnowledge",
+            Category::WalkthroughWrite,
+            Annotations::READ,
+            "Checks the knowledge model and lists what is wrong: missing and repeated ids, unknown types, spaces and \
+             parents, cycles, missing ords and their syntax, required roles without a point, roles that the type does not \
+             have, ords used twice. The station is not asked: checkKnowledgeIntegrity does that. Takes no arguments. \
+             Example: {}.",
+        )
+        .output(
+            object()
+                .required("ok", schema::boolean("Whether nothing is wrong."))
+                .required("warningCount", schema::whole("Number of warnings."))
+                .required(
+                    "warnings",
+                    schema::list(
+                        "One text for each, naming the section, the id and the bad value.",
+                        json!({"type": "string"}),
+                    ),
+                ),
+        )
+    }
+
+    fn run<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let snapshot = self.0.readable()?;
+            let mut warnings: Vec<String> = validate(&snapshot.model)
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            warnings.extend(snapshot.warnings.iter().cloned());
+            Ok(ToolOutput::json(json!({
+                "ok": warnings.is_empty(),
+                "warningCount": warnings.len(),
+                "warnings": warnings,
+            })))
+        })
+    }
+}
+
+/// `getKnowledgeSummary`.
+pub struct GetKnowledgeSummary(pub Arc<KnowledgeStore>);
+
+impl Tool for GetKnowledgeSummary {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new(
+            "getKnowledgeSummary",
+            Category::Management,
+            Annotations::READ,
+            "Tells how much the knowledge model holds and where its file is: schema version, format, path, and the number \
+             of spaces, equipment types, equipment and standalone points. Takes no arguments. Example: {}.",
+        )
+        .output(
+            object()
+                .required("schemaVersion", schema::whole("Version of the document's schema."))
+                .required("format", schema::one_of("Format of the file.", &["yaml", "json"]))
+                .required("filePath", schema::string("Path of the file."))
+                .required("spaceCount", schema::whole("Spaces."))
+                .required("equipmentTypeCount", schema::whole("Equipment types."))
+                .required("equipmentCount", schema::whole("Equipment entries."))
+                .required("standalonePointCount", schema::whole("Points that belong to no equipment.")),
+        )
+    }
+
+    fn run<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let snapshot = self.0.readable()?;
+            let document = snapshot.model.document();
+            Ok(ToolOutput::json(json!({
+                "schemaVersion": document.schema_version,
+                "format": snapshot.format.name(),
+                "filePath": self.0.path().display().to_string(),
+                "spaceCount": document.spaces.len(),
+                "equipmentTypeCount": document.equipment_types.len(),
+                "equipmentCount": document.equipment.len(),
+                "standalonePointCount": document.points.len(),
+            })))
+        })
+    }
+}
+
+/// `reloadKnowledge`.
+pub struct ReloadKnowledge(pub Arc<KnowledgeStore>);
+
+impl Tool for ReloadKnowledge {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new(
+            "reloadKnowledge",
+            Category::Management,
+            Annotations::RELOAD,
+            "Reads the knowledge file again, for example after it was edited by hand or repaired. A missing file gives an \
+             empty model. Takes no arguments. Example: {}.",
+        )
+        .output(
+            object()
+                .required("ok", schema::boolean("True."))
+                .required("filePath", schema::string("Path of the file."))
+                .required("equipmentCount", schema::whole("Equipment entries."))
+                .required(
+                    "warnings",
+                    schema::list(
+                        "What was tolerated in the file.",
+                        json!({"type": "string"}),
+                    ),
+                ),
+        )
+    }
+
+    fn run<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let snapshot = self.0.reload().await;
+            if let KnowledgeState::Unreadable(detail) = snapshot.state {
+                return Err(KnowledgeUnreadable {
+                    path: self.0.path().to_owned(),
+                    detail,
+                }
+                .into());
+            }
+            Ok(ToolOutput::json(json!({
+                "ok": true,
+                "filePath": self.0.path().display().to_string(),
+                "equipmentCount": snapshot.model.document().equipment.len(),
+                "warnings": *snapshot.warnings,
+            })))
+        })
+    }
+}

@@ -1,0 +1,3 @@
+//! The knowledge model over its tools and its file.
+
+mod saving;
