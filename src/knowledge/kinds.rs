@@ -235,7 +235,8 @@ mod tests {
                 "square_foot",
                 "kilogram",
                 "gram",
-                "pound"
+                "pound",
+                "kilowatt_hours_per_square_meter"
             ],
             "units without a kind"
         );

@@ -5,6 +5,7 @@
 //! - [`document`]: the entries of a document, keys unknown to this version kept.
 //! - [`shipped`]: tables and standard types that come with the bridge; [`kinds`]: the catalogue of point kinds.
 //! - [`camber_roles`]: what roles and types are called in CAMBER.
+//! - [`demo_model`]: the demo site, mapped.
 //! - [`decode`]: tree → document, with warnings for what was tolerated.
 //! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
 //! - [`validation`]: what is wrong in a model, entry by entry.
@@ -14,6 +15,7 @@
 pub mod camber_roles;
 pub mod change;
 pub mod decode;
+pub mod demo_model;
 pub mod document;
 pub mod error;
 pub mod format;
