@@ -26,9 +26,9 @@ use crate::mcp::http::certificate::CertificateSource;
 use crate::mcp::http::checks::InboundLimits;
 use crate::mcp::http::health::RequiredService;
 use crate::mcp::protocol::Revision;
+pub use crate::secrecy::Secret;
 use crate::station::http::{HttpLimits, Trust};
 use crate::station::web::LoginScheme;
-pub use crate::station::web::Secret;
 use crate::tools::ToolSets;
 use load::{ConfigError, Settings};
 

@@ -5,6 +5,7 @@
 //! - [`tools`], [`prompts`], [`resources`]: what MCP clients can ask for; one registry, one entry shape.
 //! - [`mcp`]: the registry behind Streamable HTTP and stdio.
 //! - [`config`], [`cli`]: one YAML file and the commands.
+//! - [`secrecy`], [`clock`]: what every layer uses: secrets that are never shown, and the time.
 //!
 //! Imports point one way: `station` ← `tools` ← `mcp` ← `cli`.
 
@@ -18,5 +19,6 @@ pub mod knowledge;
 pub mod mcp;
 pub mod prompts;
 pub mod resources;
+pub mod secrecy;
 pub mod station;
 pub mod tools;

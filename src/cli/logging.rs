@@ -1,11 +1,16 @@
-//! Log lines on standard error.
+//! Log lines on standard error. Each one passes the mask, so no secret leaves the process in them.
 
-use std::io::IsTerminal;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{IsTerminal, Write};
+use std::panic::PanicHookInfo;
 
+use tracing::Dispatch;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use super::arguments::{LogFormat, LogLevel, LogOptions};
 use crate::config;
+use crate::secrecy::{MaskedWriter, mask};
 
 /// The level of the log of this process, changeable while it runs.
 pub struct LogSwitch {
@@ -32,7 +37,7 @@ fn filter(level: &str) -> EnvFilter {
 
 /// Starts logging; a second call changes nothing.
 ///
-/// Messages of the session library are kept at `warn`: it logs whole messages, which may carry secrets.
+/// Messages of the session library are kept at `error`: it logs whole messages.
 pub fn start(options: &LogOptions, format: config::LogFormat, level: &str) -> LogSwitch {
     let level = match options.log_level {
         Some(LogLevel::Error) => "error",
@@ -42,40 +47,180 @@ pub fn start(options: &LogOptions, format: config::LogFormat, level: &str) -> Lo
         Some(LogLevel::Trace) => "trace",
         None => level,
     };
-    let json = match options.log_format {
-        Some(format) => format == LogFormat::Json,
-        None => format == config::LogFormat::Json,
+    let format = match options.log_format {
+        Some(LogFormat::Json) => config::LogFormat::Json,
+        Some(LogFormat::Text) => config::LogFormat::Text,
+        None => format,
     };
-    let lines = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    let set: Box<dyn Fn(EnvFilter) + Send>;
-    // The format is part of the type, so the handles have two types.
-    let outcome = if json {
-        let lines = lines.json().with_env_filter(filter(level));
-        let lines = lines.with_filter_reloading();
-        let handle = lines.reload_handle();
-        set = Box::new(move |filter| told(handle.reload(filter)));
-        lines.try_init()
-    } else {
-        let lines = lines.with_target(false).with_env_filter(filter(level));
-        let lines = lines.with_filter_reloading();
-        let handle = lines.reload_handle();
-        set = Box::new(move |filter| told(handle.reload(filter)));
-        lines.try_init()
-    };
-    if let Err(error) = outcome {
+    let colours = std::io::stderr().is_terminal();
+    let (lines, switch) = lines(std::io::stderr, colours, format, level);
+    if let Err(error) = lines.try_init() {
         tracing::debug!(%error, "logging runs already");
         return LogSwitch::fixed();
     }
     match options.log_level {
         Some(_) => LogSwitch::fixed(),
-        None => LogSwitch { set: Some(set) },
+        None => switch,
     }
+}
+
+/// Log lines of that format from that level on, masked, to what `open` opens for each of them.
+pub fn lines<W: Write + 'static>(
+    open: impl Fn() -> W + Send + Sync + 'static,
+    colours: bool,
+    format: config::LogFormat,
+    level: &str,
+) -> (Dispatch, LogSwitch) {
+    let lines = tracing_subscriber::fmt()
+        .with_writer(move || MaskedWriter::new(open()))
+        .with_ansi(colours);
+    let set: Box<dyn Fn(EnvFilter) + Send>;
+    // The format is part of the type, so the handles have two types.
+    let dispatch = match format {
+        config::LogFormat::Json => {
+            let lines = lines.json().with_env_filter(filter(level));
+            let lines = lines.with_filter_reloading();
+            let handle = lines.reload_handle();
+            set = Box::new(move |filter| told(handle.reload(filter)));
+            lines.into()
+        }
+        config::LogFormat::Text => {
+            let lines = lines.with_target(false).with_env_filter(filter(level));
+            let lines = lines.with_filter_reloading();
+            let handle = lines.reload_handle();
+            set = Box::new(move |filter| told(handle.reload(filter)));
+            lines.into()
+        }
+    };
+    (dispatch, LogSwitch { set: Some(set) })
 }
 
 fn told(outcome: Result<(), tracing_subscriber::reload::Error>) {
     if let Err(error) = outcome {
         tracing::warn!(%error, "the log level could not be changed");
+    }
+}
+
+/// Reports panics of this process by a masked log line: their messages may quote what the program was working on.
+pub fn report_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let message = message_of(panic);
+        let thread = std::thread::current();
+        let thread = thread.name().unwrap_or("unnamed");
+        let place = panic.location().map(ToString::to_string);
+        let place = place.unwrap_or_else(|| "an unknown place".to_owned());
+        // Taken only where RUST_BACKTRACE asks for it.
+        let trace = Backtrace::capture();
+        let trace = (trace.status() == BacktraceStatus::Captured).then_some(trace);
+        if tracing::dispatcher::has_been_set() {
+            let trace = trace.map(tracing::field::display);
+            tracing::error!(thread, %place, trace, "a fault of the program: {message}");
+            return;
+        }
+        let mut out = MaskedWriter::new(std::io::stderr());
+        // Without standard error there is nobody to tell.
+        let _ = writeln!(out, "thread '{thread}' panicked at {place}: {message}");
+        if let Some(trace) = trace {
+            let _ = writeln!(out, "{trace}");
+        }
+    }));
+}
+
+fn message_of<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
+}
+
+/// Tells the person at the terminal something that is no log line.
+pub fn say(text: &str) {
+    // Without standard error there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "{}", mask(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use super::*;
+    use crate::secrecy::Secret;
+
+    /// What was logged, kept for the test.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend_from_slice(piece);
+            Ok(piece.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Kept {
+        fn text(&self) -> String {
+            let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            String::from_utf8(kept.clone()).expect("UTF-8")
+        }
+    }
+
+    fn logged(format: config::LogFormat, colours: bool, log: impl FnOnce()) -> String {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let (dispatch, _) = lines(move || writer.clone(), colours, format, "trace");
+        tracing::dispatcher::with_default(&dispatch, log);
+        kept.text()
+    }
+
+    #[test]
+    fn no_field_message_or_span_shows_a_secret_in_any_format() {
+        let secret = Secret::new("olive-grove \"41\"");
+        for (format, colours) in [
+            (config::LogFormat::Text, false),
+            (config::LogFormat::Text, true),
+            (config::LogFormat::Json, false),
+        ] {
+            let text = logged(format, colours, || {
+                let value = secret.expose();
+                let span = tracing::error_span!("request", principal = %value, debug = ?value);
+                let _inside = span.enter();
+                tracing::trace!(%value, debug = ?value, password = "unlisted-1", "seen: {value}");
+            });
+            assert!(text.contains("<redacted>"), "{text}");
+            for shown in ["olive-grove", "41", "unlisted-1"] {
+                assert!(!text.contains(shown), "{format:?}: {text}");
+            }
+            if format == config::LogFormat::Json {
+                let line: serde_json::Value = serde_json::from_str(&text).expect("still JSON");
+                assert_eq!(line["fields"]["password"], "<redacted>");
+                assert_eq!(line["fields"]["message"], "seen: <redacted>");
+            }
+        }
+    }
+
+    #[test]
+    fn another_level_at_run_time_is_masked_as_the_first_was() {
+        let _secret = Secret::new("olive-grove-42");
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let (dispatch, switch) = lines(
+            move || writer.clone(),
+            false,
+            config::LogFormat::Text,
+            "info",
+        );
+        tracing::dispatcher::with_default(&dispatch, || {
+            tracing::debug!("first olive-grove-42");
+            switch.set("debug");
+            tracing::debug!("second olive-grove-42");
+        });
+        let text = kept.text();
+        assert!(!text.contains("first"), "{text}");
+        assert!(text.contains("second <redacted>"), "{text}");
     }
 }

@@ -35,6 +35,7 @@ const INTERRUPTED: u8 = 130;
 /// Runs the command that was typed.
 pub fn main() -> ExitCode {
     forbid_core_dumps();
+    logging::report_panics();
     // clap itself ends the process with 2 on wrong usage and with 0 on --help.
     let arguments = Arguments::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
@@ -54,7 +55,7 @@ pub fn main() -> ExitCode {
         Ok(Ending::Finished) => ExitCode::SUCCESS,
         Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
-            eprintln!("niagara-bridge: {}", sentence(&error));
+            logging::say(&format!("niagara-bridge: {}", sentence(&error)));
             ExitCode::FAILURE
         }
     }

@@ -88,10 +88,10 @@ pub async fn run(options: &ProbeOptions, log: &LogOptions) -> anyhow::Result<End
     let _level = logging::start(log, LogFormat::Text, "error");
     let (first, second) = addresses(&options.url)?;
     if let Some(second) = &second {
-        eprintln!(
+        logging::say(&format!(
             "'{}' names no scheme: {first} is tried, then {second}.",
             options.url
-        );
+        ));
     }
     let findings = match (look(&first).await, second) {
         (Ok(findings), Some(second)) if findings.root.status == TLS_EXPECTED => {

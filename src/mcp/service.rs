@@ -12,6 +12,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, Service};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use super::bridge::Bridge;
 use super::conversation::{Conversation, SessionState};
@@ -78,6 +79,7 @@ impl BridgeService {
         params: Value,
         caller: Caller,
         context: RequestContext<RoleServer>,
+        request_id: &str,
     ) -> Result<Value, RpcError> {
         let bridge = &self.bridge;
         if !bridge.switches.enabled.load(Ordering::Relaxed) {
@@ -116,26 +118,25 @@ impl BridgeService {
             "tools/call" => {
                 let name = text(&params, "name")?;
                 let arguments = params.get("arguments").cloned().unwrap_or(Value::Null);
-                let principal = caller.principal.clone();
-                let (call, conversation) = self.converse(caller, &context);
+                let (call, conversation) = self.converse(caller, &context, request_id);
                 let started = Instant::now();
-                tracing::debug!(tool = %name, %principal, arguments = %redacted(&arguments), "a tool is called");
+                tracing::debug!(arguments = %redacted(&arguments), "a tool is called");
                 let answer = conversation
                     .until(bridge.tools.call(&name, arguments, call))
                     .await;
-                self.note_call(&name, &principal, &answer, started.elapsed());
+                self.note_call(&name, &answer, started.elapsed());
                 answer
             }
             "resources/list" => Ok(bridge.resources.list()),
             "resources/templates/list" => Ok(bridge.resources.list_templates()),
             "resources/read" => {
                 let uri = text(&params, "uri")?;
-                let (call, conversation) = self.converse(caller, &context);
+                let (call, conversation) = self.converse(caller, &context, request_id);
                 conversation.until(bridge.resources.read(&uri, &call)).await
             }
             "resources/subscribe" => {
                 let uri = text(&params, "uri")?;
-                let (call, _) = self.converse(caller, &context);
+                let (call, _) = self.converse(caller, &context, request_id);
                 let changes = bridge.resources.watch(&uri, &call)?;
                 subscriptions::forward(&self.state, &context.peer, uri, changes)?;
                 Ok(json!({}))
@@ -147,33 +148,27 @@ impl BridgeService {
             "subscriptions/listen" => {
                 let outlet = caller.outlet.clone();
                 let id = caller.declared.as_ref().map(|declared| declared.id.clone());
-                let (call, _) = self.converse(caller, &context);
+                let (call, _) = self.converse(caller, &context, request_id);
                 subscriptions::listen(bridge, &params, &call, outlet, id.unwrap_or_default()).await
             }
             "prompts/list" => Ok(bridge.prompts.list()),
             "prompts/get" => {
                 let name = text(&params, "name")?;
-                let (call, conversation) = self.converse(caller, &context);
+                let (call, conversation) = self.converse(caller, &context, request_id);
                 let arguments = object(params, "arguments");
                 conversation
                     .until(bridge.prompts.get(&name, arguments, &call))
                     .await
             }
             "completion/complete" => {
-                let (call, _) = self.converse(caller, &context);
+                let (call, _) = self.converse(caller, &context, request_id);
                 self.complete(&params, &call).await
             }
             _ => Err(no_method(method)),
         }
     }
 
-    fn note_call(
-        &self,
-        tool: &str,
-        principal: &Principal,
-        answer: &Result<Value, RpcError>,
-        took: Duration,
-    ) {
+    fn note_call(&self, tool: &str, answer: &Result<Value, RpcError>, took: Duration) {
         let failed = |answer: &Value| answer.get("isError") == Some(&Value::Bool(true));
         let outcome = match answer {
             Ok(answer) if failed(answer) => CallOutcome::Error,
@@ -188,20 +183,56 @@ impl BridgeService {
             Ok(answer) => answer.get("errorCode").and_then(Value::as_i64),
             Err(error) => Some(i64::from(error.code.code())),
         };
-        tracing::info!(tool, %principal, outcome = outcome.name(), code, ms = took.as_millis() as u64, "call");
+        tracing::info!(
+            tool,
+            outcome = outcome.name(),
+            code,
+            ms = took.as_millis() as u64,
+            "call"
+        );
     }
 
     fn converse(
         &self,
         caller: Caller,
         context: &RequestContext<RoleServer>,
+        request_id: &str,
     ) -> (CallContext, Conversation) {
         let mut call = CallContext::new(caller.principal.clone(), self.bridge.facts());
         call.cancel = context.ct.clone();
         call.session_id = caller.session_id.clone();
+        call.request_id = request_id.to_owned();
         call.toolsets = caller.toolsets.clone();
         let conversation = Conversation::open(&mut call, &caller, context, &self.state);
         (call, conversation)
+    }
+
+    /// What every log line of a request says of it.
+    fn span(
+        &self,
+        request_id: &str,
+        method: &str,
+        params: &Value,
+        caller: &Caller,
+    ) -> tracing::Span {
+        // At the highest level, so that a quiet log names the request of its warnings too.
+        let span = tracing::error_span!(
+            "request",
+            id = request_id,
+            session = tracing::field::Empty,
+            principal = %caller.principal,
+            tool = tracing::field::Empty,
+        );
+        if !caller.session_id.is_empty() {
+            span.record("session", session_name(&caller.session_id));
+        }
+        let tool = params.get("name").and_then(Value::as_str);
+        if method == "tools/call"
+            && let Some(tool) = tool.and_then(|name| self.bridge.tools.definition(name))
+        {
+            span.record("tool", tool.name.as_str());
+        }
+        span
     }
 
     /// Why a call ends without its own answer. A client that cancelled it itself is not told: rmcp drops that answer.
@@ -271,6 +302,38 @@ fn is_plain_failure(answer: &Value) -> bool {
     answer.get("isError") == Some(&Value::Bool(true)) && in_doubt != Some(true)
 }
 
+/// An id that nobody else uses, short enough to be read out: 62 random bits.
+fn new_request_id() -> String {
+    let (_, low) = uuid::Uuid::new_v4().as_u64_pair();
+    format!("{low:016x}")
+}
+
+/// Tells sessions apart in log lines without telling their ids, which are as good as keys.
+fn session_name(id: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, id.as_bytes());
+    let start = digest.as_ref().iter().take(4);
+    start.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whoever meets a fault can name the request to those who read the log.
+fn named(error: RpcError, request_id: &str) -> RpcError {
+    if error.code == ErrorCode::Internal {
+        return error.with("requestId", request_id);
+    }
+    error
+}
+
+/// The same for a tool's answer: faults, the station's failures, and writes in doubt.
+fn name_fault(answer: &mut Value, request_id: &str) {
+    if answer.get("isError") != Some(&Value::Bool(true)) {
+        return;
+    }
+    let internal = answer.get("errorCode") == Some(&json!(ErrorCode::Internal.code()));
+    if internal || answer.pointer("/errorData/inDoubt") == Some(&Value::Bool(true)) {
+        answer["errorData"]["requestId"] = json!(request_id);
+    }
+}
+
 fn text(params: &Value, name: &str) -> Result<String, RpcError> {
     match params.get(name) {
         Some(Value::String(text)) => Ok(text.clone()),
@@ -338,7 +401,11 @@ impl Service<RoleServer> for BridgeService {
         }
         let stateless = caller.declared.is_some();
         let ended = context.ct.clone();
-        let call = self.dispatch(&request.method, params, caller, context);
+        let request_id = new_request_id();
+        let span = self.span(&request_id, &request.method, &params, &caller);
+        let call = self
+            .dispatch(&request.method, params, caller, context, &request_id)
+            .instrument(span);
         let outcome = tokio::select! {
             biased;
             outcome = call => outcome,
@@ -351,7 +418,9 @@ impl Service<RoleServer> for BridgeService {
                 }
                 Ok(answer)
             })
+            .map_err(|error| named(error, &request_id))
             .map(|mut result| {
+                name_fault(&mut result, &request_id);
                 if stateless {
                     complete(&mut result, &request.method, &self.bridge);
                 }

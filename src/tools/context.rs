@@ -200,6 +200,8 @@ pub struct CallContext {
     pub toolsets: ToolSets,
     /// Session id, empty when the transport has none (audit records carry it).
     pub session_id: String,
+    /// Names this request in log lines, audit records and answers about faults; empty outside a server.
+    pub request_id: String,
     /// Facts of the server.
     pub server: Arc<dyn ServerFacts>,
 }
@@ -220,6 +222,7 @@ impl CallContext {
             client: Client::default(),
             toolsets: ToolSets::all(),
             session_id: String::new(),
+            request_id: String::new(),
             server,
         }
     }
@@ -234,7 +237,7 @@ impl fmt::Debug for CallContext {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("CallContext")
             .field("principal", &self.principal)
-            .field("session_id", &self.session_id)
+            .field("request_id", &self.request_id)
             .field("remaining", &self.remaining())
             .finish_non_exhaustive()
     }

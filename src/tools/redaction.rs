@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// What stands in place of a secret.
-pub const REDACTED: &str = "<redacted>";
+pub use crate::secrecy::REDACTED;
+use crate::secrecy::SECRET_WORDS;
 
 /// A longer text in a log line is cut here, in characters.
 const LOGGED_TEXT: usize = 200;
@@ -43,16 +43,6 @@ pub fn redacted(value: &Value) -> Value {
         other => other.clone(),
     }
 }
-
-const SECRET_WORDS: [&str; 7] = [
-    "password",
-    "secret",
-    "token",
-    "apikey",
-    "passcode",
-    "pwd",
-    "credential",
-];
 
 /// Whether a key or slot of this name may hold a secret: one of the words occurs in it, whatever its case.
 ///

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures::FutureExt;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
+use tracing::Instrument;
 
 use super::arguments::{Arguments, apply_conventions};
 use super::context::{CallContext, ToolSets};
@@ -322,7 +323,9 @@ async fn run_reading(entry: &Entry, context: &CallContext, arguments: Arguments)
 async fn run_writing(entry: &Entry, context: CallContext, arguments: Arguments) -> ToolResult {
     let tool = entry.tool.clone();
     let name = &entry.definition.name;
-    let task = tokio::spawn(async move { tool.run(&context, arguments).await });
+    // Its log lines belong to the request as well.
+    let call = async move { tool.run(&context, arguments).await }.in_current_span();
+    let task = tokio::spawn(call);
     match tokio::time::timeout(entry.definition.limit + DEADLINE_GRACE, task).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(fault(name)),

@@ -3,6 +3,8 @@
 use http::HeaderMap;
 use http::header::SET_COOKIE;
 
+use crate::secrecy::Secret;
+
 /// Cookies of one host.
 ///
 /// Every `Set-Cookie` header counts, in any order (Station web specification §2.3); a later value replaces an earlier
@@ -14,7 +16,7 @@ pub(crate) struct CookieJar {
 
 struct Cookie {
     name: String,
-    value: String,
+    value: Secret,
     path: String,
     secure: bool,
 }
@@ -37,7 +39,7 @@ impl CookieJar {
         };
         let mut cookie = Cookie {
             name: name.trim().to_owned(),
-            value: value.trim().to_owned(),
+            value: kept(name.trim(), value.trim()),
             path: "/".to_owned(),
             secure: false,
         };
@@ -82,9 +84,22 @@ impl CookieJar {
             .cookies
             .iter()
             .filter(|cookie| (https || !cookie.secure) && within(path, &cookie.path))
-            .map(|cookie| format!("{}={}", cookie.name, cookie.value))
+            .map(|cookie| format!("{}={}", cookie.name, cookie.value.expose()))
             .collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+}
+
+/// A shorter value is a setting of the page, not the key to a session.
+const SHORTEST_KEY: usize = 8;
+
+/// Housekeeping cookies carry the user name and the like (Station web specification §2.5); any other may be a key.
+fn kept(name: &str, value: &str) -> Secret {
+    let housekeeping = name.starts_with("niagara_") && name != "niagara_session";
+    if housekeeping || value.len() < SHORTEST_KEY {
+        Secret::harmless(value)
+    } else {
+        Secret::new(value)
     }
 }
 

@@ -20,6 +20,12 @@ pub(super) fn redirect_target(answer: &HttpResponse, asked: &Url) -> Option<Url>
     asked.join(location).ok()
 }
 
+/// The path as error texts show it: servers may write the session's id behind a semicolon.
+pub(super) fn shown_path(url: &Url) -> &str {
+    let path = url.path();
+    path.split_once(';').map_or(path, |(shown, _)| shown)
+}
+
 pub(super) fn is_login_path(path: &str) -> bool {
     path.starts_with("/login") || path.starts_with("/prelogin")
 }

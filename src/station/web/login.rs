@@ -10,11 +10,12 @@ use url::Url;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-use super::expiry::{is_login_page, is_login_path, redirect_target};
+use super::expiry::{is_login_page, is_login_path, redirect_target, shown_path};
 use super::markup::begins_like_markup;
-use super::request::{LoginScheme, Secret};
+use super::request::LoginScheme;
 use super::scram::{ClientFirst, ScramError};
 use super::session::{Inner, sensitive};
+use crate::secrecy::Secret;
 use crate::station::error::{AuthCause, StationError};
 use crate::station::http::{CallScope, HttpRequest, TimeoutClass, station_of};
 
@@ -582,7 +583,7 @@ impl Answer {
     /// What arrived, without anything secret: the status and where a redirect leads.
     fn describe(&self) -> String {
         match &self.location {
-            Some(next) => format!("HTTP {} to {}", self.status, next.path()),
+            Some(next) => format!("HTTP {} to {}", self.status, shown_path(next)),
             None if self.status == 200 && begins_like_markup(&self.body) => {
                 "an HTML page (HTTP 200)".to_owned()
             }

@@ -19,10 +19,11 @@ mod scram;
 pub mod session;
 mod table;
 
+pub use crate::secrecy::Secret;
 pub use bql::{Bql, Dialect};
 pub use cell::{Cell, CellFormat, DecimalSign, StatusText};
 pub use query::TableQuery;
-pub use request::{LoginScheme, Purpose, Secret, WebOptions, WebRequest, WebResponse, WebStream};
+pub use request::{LoginScheme, Purpose, WebOptions, WebRequest, WebResponse, WebStream};
 #[doc(hidden)]
 pub use scram::scram_messages;
 pub use session::WebSession;

@@ -1,12 +1,11 @@
 //! How a session is set up, and what is asked through it.
 
-use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
 use url::Url;
-use zeroize::Zeroizing;
 
+use crate::secrecy::Secret;
 use crate::station::http::{CallScope, HttpBody, HttpLimits, TimeoutClass, Trust};
 
 /// Authentication scheme of the station account; fixed by configuration, never tried in turn.
@@ -19,27 +18,6 @@ pub enum LoginScheme {
     HeaderScram,
     /// HTTP Basic, for users on HTTPBasicScheme (Station web specification §2.2).
     Basic,
-}
-
-/// A password: never printed, wiped from memory when dropped.
-#[derive(Clone)]
-pub struct Secret(Zeroizing<String>);
-
-impl Secret {
-    /// Takes the text over.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(Zeroizing::new(text.into()))
-    }
-
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
 }
 
 /// How to reach and log in to a station.

@@ -12,6 +12,8 @@ use ring::{hmac, pbkdf2};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
+use crate::secrecy::Secret;
+
 /// Iteration counts beyond this are an attempt to keep the bridge busy.
 const MAX_ITERATIONS: u32 = 1_000_000;
 
@@ -41,7 +43,7 @@ pub(crate) enum ScramError {
 /// The exchange before the server's first message.
 pub(crate) struct ClientFirst {
     bare: String,
-    nonce: String,
+    nonce: Secret,
 }
 
 impl ClientFirst {
@@ -60,7 +62,7 @@ impl ClientFirst {
         let user = prepare(user).replace('=', "=3D").replace(',', "=2C");
         Self {
             bare: format!("n={user},r={nonce}"),
-            nonce: nonce.to_owned(),
+            nonce: Secret::new(nonce),
         }
     }
 
@@ -83,7 +85,8 @@ impl ClientFirst {
                 .ok_or(ScramError::FirstMessage)
         };
         let nonce = field("r")?;
-        if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
+        let own = self.nonce.expose();
+        if !nonce.starts_with(own) || nonce.len() == own.len() {
             return Err(ScramError::Nonce);
         }
         let salt = TOLERANT_BASE64
@@ -119,9 +122,11 @@ impl ClientFirst {
             .zip(signature.as_ref())
             .map(|(key, sign)| key ^ sign)
             .collect();
+        let proof = BASE64.encode(proof);
         let server_key = keyed(&*salted, "Server Key");
         Ok(ClientFinal {
-            message: format!("{without_proof},p={}", BASE64.encode(proof)),
+            message: format!("{without_proof},p={proof}"),
+            _secrets: [Secret::new(nonce), Secret::new(proof)],
             server_key: hmac::Key::new(hmac::HMAC_SHA256, server_key.as_ref()),
             auth_message,
         })
@@ -133,6 +138,8 @@ pub(crate) struct ClientFinal {
     message: String,
     server_key: hmac::Key,
     auth_message: String,
+    /// The whole nonce and the proof, kept from log lines while the exchange lasts.
+    _secrets: [Secret; 2],
 }
 
 impl ClientFinal {
@@ -173,7 +180,7 @@ pub fn scram_messages(data: &[u8]) {
     }
     let client = ClientFirst::with_nonce(last, "nonce");
     let first = match first.strip_prefix("r=+") {
-        Some(rest) => format!("r={}{rest}", client.nonce),
+        Some(rest) => format!("r={}{rest}", client.nonce.expose()),
         None => first.to_owned(),
     };
     if let Ok(answer) = client.answer(&first, "password") {

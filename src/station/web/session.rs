@@ -13,11 +13,10 @@ use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
 use super::cookies::CookieJar;
-use super::expiry::{is_data, is_login_page, is_login_path, peek, redirect_target};
-use super::request::{
-    LoginScheme, Purpose, Secret, WebOptions, WebRequest, WebResponse, WebStream,
-};
+use super::expiry::{is_data, is_login_page, is_login_path, peek, redirect_target, shown_path};
+use super::request::{LoginScheme, Purpose, WebOptions, WebRequest, WebResponse, WebStream};
 use crate::clock::SharedClock;
+use crate::secrecy::Secret;
 use crate::station::error::{AuthCause, StationError};
 use crate::station::http::{CallScope, HttpClient, HttpRequest, HttpResponse, station_of};
 
@@ -572,7 +571,11 @@ impl Inner {
         }
         let location = redirect_target(answer, asked)?;
         if is_login_path(location.path()) {
-            return Some(format!("HTTP {} to {}", answer.status, location.path()));
+            return Some(format!(
+                "HTTP {} to {}",
+                answer.status,
+                shown_path(&location)
+            ));
         }
         // The web service was switched to https: the next login follows it there before any credential is sent.
         (asked.scheme() == "http"

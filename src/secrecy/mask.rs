@@ -1,0 +1,279 @@
+//! Text in, text without secrets out.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::{REDACTED, SECRET_WORDS, all_living};
+
+/// Colours of a terminal may stand between a field's name and its value.
+const COLOURS: &str = r"(?:\x1b\[[0-9;]*m)*";
+
+/// Keys beside the words of Tool surface §4.2 whose values are secrets in a log line.
+const MORE_KEYS: [&str; 9] = [
+    "authorization",
+    "cookie",
+    "jsessionid",
+    "sessionid",
+    "session_id",
+    "mcp-session-id",
+    "super_session_id",
+    "clientfirstmessage",
+    "clientfinalmessage",
+];
+
+/// A quoted text with its quotes: as it is, or inside the string of a JSON line.
+const QUOTED: &str = r#"(?:"(?:[^"\\]|\\.)*"|\\"(?:[^"\\]|\\\\(?:\\["\\]|[^"\\]))*\\")"#;
+
+/// One kind of place where secrets stand.
+struct Pattern {
+    regex: Regex,
+    /// What a match becomes.
+    replace: fn(&Captures<'_>) -> String,
+}
+
+/// The first group, and the rest replaced.
+fn keep_key(found: &Captures<'_>) -> String {
+    format!("{}{REDACTED}", group(found, 1))
+}
+
+/// A member of a JSON object stays one: the value is quoted as its key is.
+fn keep_member(found: &Captures<'_>) -> String {
+    let quote = group(found, 2);
+    format!("{}{quote}{REDACTED}{quote}", group(found, 1))
+}
+
+/// A word behind `Bearer` or `Basic` is a credential unless it looks like one of a sentence.
+fn credential(found: &Captures<'_>) -> String {
+    let word = group(found, 2);
+    let is_prose = word.len() < 16 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if is_prose {
+        return group(found, 0).to_owned();
+    }
+    keep_key(found)
+}
+
+fn group<'t>(found: &Captures<'t>, number: usize) -> &'t str {
+    found.get(number).map_or("", |text| text.as_str())
+}
+
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    let words: Vec<String> = SECRET_WORDS
+        .iter()
+        .chain(&MORE_KEYS)
+        .map(|word| regex::escape(word))
+        .collect();
+    let key = format!(r"[\w.$-]*(?:{})[\w.$-]*", words.join("|"));
+    type Replace = fn(&Captures<'_>) -> String;
+    let sources: [(String, Replace); 8] = [
+        // Headers with credentials, to the end of their line or text.
+        (
+            r#"(?i)\b((?:set-cookie|cookie|authorization|authentication-info)\s*[:=]\s*)(?:[^\r\n"\\]|\\[^"nr])+"#
+                .to_owned(),
+            keep_key,
+        ),
+        // "key": "value", also inside a text that is itself a string of JSON.
+        (
+            format!(r#"(?i)((\\?"){key}\\?"\s*:\s*)(?:{QUOTED}|[^\s,"\\}}\]]+)"#),
+            keep_member,
+        ),
+        // key=value: forms, queries, fields of log lines.
+        (
+            format!(
+                r#"(?i)({key}{COLOURS}={COLOURS})(?:{QUOTED}|(?:[^\s,;&"'}})\]\x1b\\]|\\[^"])+)"#
+            ),
+            keep_key,
+        ),
+        // key: "value", as debug output has it.
+        (format!(r"(?i)({key}:\s*(?:Some\()?){QUOTED}"), keep_key),
+        (
+            r"(?i)\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})".to_owned(),
+            credential,
+        ),
+        (
+            r"(?i)\b(scram\s+data=)[A-Za-z0-9+/_=-]+".to_owned(),
+            keep_key,
+        ),
+        // Nonces, proofs, signatures and salts of SCRAM messages.
+        (
+            r"(\b[rpvs]=)[A-Za-z0-9+/]{20,}={0,2}".to_owned(),
+            keep_key,
+        ),
+        // user:password@ in an address.
+        (r"(://[^/\s:@]*:)[^/\s@]+@".to_owned(), |found| {
+            format!("{}@", keep_key(found))
+        }),
+    ];
+    let compiled = sources.into_iter().filter_map(|(source, replace)| {
+        // A test counts them, so that none can be lost here.
+        let regex = Regex::new(&source).ok()?;
+        Some(Pattern { regex, replace })
+    });
+    compiled.collect()
+});
+
+/// The text with every living secret, and every value under a secret's key, replaced.
+///
+/// ```
+/// use niagara_bridge::secrecy::{Secret, mask};
+/// let _token = Secret::new("correct-horse-battery");
+/// assert_eq!(mask("got correct-horse-battery"), "got <redacted>");
+/// assert_eq!(mask("POST /x?csrfToken=4711&a=b"), "POST /x?csrfToken=<redacted>&a=b");
+/// ```
+pub fn mask(text: &str) -> String {
+    let mut masked = Cow::Borrowed(text);
+    for held in all_living() {
+        for form in held.forms() {
+            if masked.contains(form.as_str()) {
+                masked = Cow::Owned(masked.replace(form.as_str(), REDACTED));
+            }
+        }
+    }
+    mask_keys(&masked)
+}
+
+/// Masks by what stands in front of a value, whoever keeps it.
+fn mask_keys(text: &str) -> String {
+    let mut masked = Cow::Borrowed(text);
+    for pattern in PATTERNS.iter() {
+        let replaced = match pattern.regex.replace_all(&masked, pattern.replace) {
+            Cow::Owned(replaced) => replaced,
+            Cow::Borrowed(_) => continue,
+        };
+        masked = Cow::Owned(replaced);
+    }
+    masked.into_owned()
+}
+
+/// Masks what is written, as one text at its end: a secret may come in several pieces.
+pub struct MaskedWriter<W: Write> {
+    inner: W,
+    waiting: Vec<u8>,
+}
+
+impl<W: Write> MaskedWriter<W> {
+    /// Writes to `inner` when it is flushed or dropped.
+    pub fn new(inner: W) -> Self {
+        Self {
+            inner,
+            waiting: Vec::new(),
+        }
+    }
+}
+
+impl<W: Write> Write for MaskedWriter<W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            let text = mask(&String::from_utf8_lossy(&self.waiting));
+            self.waiting.clear();
+            self.inner.write_all(text.as_bytes())?;
+        }
+        self.inner.flush()
+    }
+}
+
+impl<W: Write> Drop for MaskedWriter<W> {
+    fn drop(&mut self) {
+        // Nobody is left to be told that a log line cannot be written.
+        let _ = self.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_under_the_keys_of_secrets_are_replaced() {
+        for (line, masked) in [
+            (
+                r#"{"user":"a","password":"p-1\"2","n":1}"#,
+                r#"{"user":"a","password":"<redacted>","n":1}"#,
+            ),
+            (
+                r#"{"message":"{\"apiKey\":\"p\\\"1\",\"n\":1}"}"#,
+                r#"{"message":"{\"apiKey\":\"<redacted>\",\"n\":1}"}"#,
+            ),
+            (r#"{"pwd":4711}"#, r#"{"pwd":"<redacted>"}"#),
+            (
+                "INFO call station.password=p-1 ms=3",
+                "INFO call station.password=<redacted> ms=3",
+            ),
+            (
+                r#"call secretKey="p 1" ms=3"#,
+                "call secretKey=<redacted> ms=3",
+            ),
+            (
+                r#"{"message":"call secretKey=\"p 1\" ms=3"}"#,
+                r#"{"message":"call secretKey=<redacted> ms=3"}"#,
+            ),
+            (
+                r#"Account { token: Some("p-1"), name: "a" }"#,
+                r#"Account { token: Some(<redacted>), name: "a" }"#,
+            ),
+            (
+                "\u{1b}[3mtoken\u{1b}[0m\u{1b}[2m=\u{1b}[0mp-1\u{1b}[0m",
+                "\u{1b}[3mtoken\u{1b}[0m\u{1b}[2m=\u{1b}[0m<redacted>\u{1b}[0m",
+            ),
+            ("GET /x;jsessionid=aB9", "GET /x;jsessionid=<redacted>"),
+            (
+                "Cookie: JSESSIONID=a; x=1\nnext",
+                "Cookie: <redacted>\nnext",
+            ),
+            (
+                r#"{"m":"authorization: Basic YTpi","n":1}"#,
+                r#"{"m":"authorization: <redacted>","n":1}"#,
+            ),
+            ("sent Bearer abc-123-def", "sent Bearer <redacted>"),
+            ("sent Basic cGFzc3dvcmQ6cGFzcw==", "sent Basic <redacted>"),
+            ("SCRAM data=biws", "SCRAM data=<redacted>"),
+            (
+                "c=biws,r=Y2xpZW50bm9uY2UwMDAxc2Vy,p=7TKZFuu5MDrg+ExHrLIAYtGa/t8tDUglZrMpT9l+NC4=",
+                "c=biws,r=<redacted>,p=<redacted>",
+            ),
+            (
+                "https://bridge:p-1@station/x",
+                "https://bridge:<redacted>@station/x",
+            ),
+        ] {
+            assert_eq!(mask_keys(line), masked, "{line}");
+        }
+    }
+
+    #[test]
+    fn sentences_stay_readable() {
+        for line in [
+            "apiToken: the token has 12 characters and needs 32 or more",
+            "HTTP Basic authentication is refused; the bearer was refused that nobody has",
+            "these settings take effect at the next start settings=station.password, tls",
+            "call tool=\"readPoint\" principal=service outcome=\"ok\" ms=12",
+            "the environment variable DEMO_TOKEN holds no token; set it",
+            "period=2026-10-24 r=5 https://station:8443/ord",
+        ] {
+            assert_eq!(mask_keys(line), line);
+        }
+    }
+
+    #[test]
+    fn no_pattern_is_left_out() {
+        assert_eq!(PATTERNS.len(), 8);
+    }
+
+    #[test]
+    fn a_secret_that_comes_in_pieces_is_masked() {
+        let _secret = super::super::Secret::new("zebra-crossing-13");
+        let mut written = Vec::new();
+        let mut writer = MaskedWriter::new(&mut written);
+        writer.write_all(b"it is zebra-cro").expect("write");
+        writer.write_all(b"ssing-13\n").expect("write");
+        drop(writer);
+        assert_eq!(written, b"it is <redacted>\n");
+    }
+}
