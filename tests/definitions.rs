@@ -1,9 +1,14 @@
 //! What clients are told about every tool, resource and prompt, one reviewed file each.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use niagara_bridge::cli::assembly::definitions_only;
 use niagara_bridge::mcp::bridge::Bridge;
-use niagara_bridge::tools::{Category, ToolSets};
-use serde_json::Value;
+use niagara_bridge::tools::{
+    CallContext, Category, Principal, ServerFacts, SessionCounts, ToolSets,
+};
+use serde_json::{Map, Value, json};
 
 fn bridge() -> Bridge {
     definitions_only().expect("the definitions are sound")
@@ -125,4 +130,237 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "listOverrides",
     ];
     assert_eq!(names, expected);
+}
+
+/// A server that offers every tool that a prompt knows, the further ones included.
+struct Everything;
+
+/// The tools that prompts name.
+const NAMED_BY_PROMPTS: [&str; 24] = [
+    "getOverview",
+    "listChildren",
+    "createSpace",
+    "findComponentsByType",
+    "importKnowledge",
+    "exportKnowledge",
+    "createEquipmentType",
+    "updateEquipmentType",
+    "createEquipment",
+    "updateEquipment",
+    "getSlots",
+    "assignPointToEquipment",
+    "validateKnowledge",
+    "getKnowledgeSummary",
+    "findUnmappedComponents",
+    "checkKnowledgeIntegrity",
+    "findEquipment",
+    "findPoints",
+    "findInSpace",
+    "readPoint",
+    "getActiveAlarms",
+    "getAlarmHistory",
+    "suggestMapping",
+    "applyPattern",
+];
+
+impl ServerFacts for Everything {
+    fn version(&self) -> &str {
+        "0"
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn sessions(&self) -> SessionCounts {
+        SessionCounts::default()
+    }
+
+    fn transports(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn tools(&self) -> Vec<(String, Category)> {
+        let named = NAMED_BY_PROMPTS.into_iter().chain(["diffStation"]);
+        named
+            .map(|name| (name.to_owned(), Category::General))
+            .collect()
+    }
+
+    fn resources(&self) -> Vec<(String, bool)> {
+        Vec::new()
+    }
+
+    fn prompts(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+async fn prompt_text(bridge: &Bridge, name: &str, arguments: &Value) -> String {
+    let context = CallContext::new(Principal::Service, Arc::new(Everything));
+    let arguments: Map<String, Value> = arguments.as_object().expect("arguments").clone();
+    let answer = bridge.prompts.get(name, arguments, &context).await;
+    let answer = answer.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    let messages = answer["messages"].as_array().expect("messages");
+    assert_eq!(messages.len(), 1, "{name}");
+    assert_eq!(messages[0]["role"], "user", "{name}");
+    let text = messages[0]["content"]["text"].as_str();
+    text.expect("text").to_owned()
+}
+
+#[tokio::test]
+async fn every_prompt_reads_as_it_was_reviewed() {
+    let bridge = bridge();
+    for (name, arguments) in [
+        ("walkthrough.new_station", json!({})),
+        ("walkthrough.continue", json!({})),
+        ("walkthrough.verify_types", json!({})),
+        ("walkthrough.apply_pattern", json!({"mode": "replace"})),
+        ("query.equipment_state", json!({"equipmentId": "ahu 1"})),
+        ("query.zone_comfort", json!({"spaceId": "floor-2"})),
+        ("query.alarm_summary", json!({})),
+    ] {
+        let text = prompt_text(&bridge, name, &arguments).await;
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("snapshots/prompts");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(format!("{name}.text"), text));
+    }
+}
+
+/// The order in which each prompt has to name its tools (Tool surface §11).
+#[tokio::test]
+async fn prompts_name_their_tools_in_the_published_order() {
+    let bridge = bridge();
+    let names: Vec<String> = ServerFacts::prompts(&bridge);
+    let mut listed = Vec::new();
+    for (name, arguments, steps) in [
+        (
+            "walkthrough.new_station",
+            json!({}),
+            &[
+                "`getOverview`",
+                "`listChildren`",
+                "`station:|slot:/`",
+                "`createSpace`",
+                "`findComponentsByType`",
+                "`createEquipmentType`",
+                "`createEquipment`",
+                "`getSlots`",
+                "`assignPointToEquipment`",
+                "`validateKnowledge`",
+            ][..],
+        ),
+        (
+            "walkthrough.continue",
+            json!({}),
+            &[
+                "`getKnowledgeSummary`",
+                "`findUnmappedComponents`",
+                "typeName='BControlPoint'",
+                "Ask the user",
+                "`createEquipment`",
+                "`assignPointToEquipment`",
+                "`validateKnowledge`",
+            ],
+        ),
+        (
+            "walkthrough.verify_types",
+            json!({}),
+            &[
+                "`niagara://kinds/catalog`",
+                "ask the user",
+                "`updateEquipmentType`",
+                "replace",
+                "`importKnowledge` with source='sample' mode='merge'",
+            ],
+        ),
+        (
+            "walkthrough.apply_pattern",
+            json!({"mode": "Replace"}),
+            &[
+                "paste",
+                "`importKnowledge`",
+                "mode='replace'",
+                "added",
+                "skipped",
+                "`findUnmappedComponents`",
+            ],
+        ),
+        (
+            "query.equipment_state",
+            json!({"equipmentId": "ahu-1"}),
+            &[
+                "`niagara://equipment/ahu-1`",
+                "`findEquipment`",
+                "`readPoint`",
+                "`getActiveAlarms`",
+                "sourceOrdPrefix",
+            ],
+        ),
+        (
+            "query.zone_comfort",
+            json!({"spaceId": "lobby"}),
+            &[
+                "`niagara://space/lobby`",
+                "`readPoint`",
+                "air handler",
+                "CO2",
+            ],
+        ),
+        (
+            "query.alarm_summary",
+            json!({"since": "2026-05-09T00:00:00Z"}),
+            &[
+                "2026-05-09T00:00:00Z",
+                "`getActiveAlarms`",
+                "`getAlarmHistory`",
+                "two levels under Drivers",
+                "ten sources",
+                "prefix",
+            ],
+        ),
+    ] {
+        let text = prompt_text(&bridge, name, &arguments).await;
+        let mut rest = text.as_str();
+        for step in steps {
+            let Some((_, after)) = rest.split_once(step) else {
+                panic!("{name} does not name {step} in its place:\n{text}");
+            };
+            rest = after;
+        }
+        listed.push(name.to_owned());
+    }
+    assert_eq!(names, listed);
+}
+
+#[tokio::test]
+async fn a_prompt_refuses_arguments_that_it_cannot_use() {
+    let bridge = bridge();
+    let long = "x".repeat(201);
+    for (name, arguments, data) in [
+        (
+            "query.equipment_state",
+            json!({"equipmentId": " "}),
+            json!({"promptName": "query.equipment_state", "missing": "equipmentId"}),
+        ),
+        (
+            "query.zone_comfort",
+            json!({"spaceId": long}),
+            json!({"argument": "spaceId", "promptName": "query.zone_comfort"}),
+        ),
+        (
+            "walkthrough.apply_pattern",
+            json!({"mode": "erase"}),
+            json!({"argument": "mode", "promptName": "walkthrough.apply_pattern"}),
+        ),
+    ] {
+        let arguments = arguments.as_object().expect("arguments").clone();
+        let context = CallContext::service();
+        let refused = bridge.prompts.get(name, arguments, &context).await;
+        let error = refused.expect_err(name).to_json();
+        assert_eq!(error["code"], -32602, "{name}");
+        assert_eq!(error["data"], data, "{name}");
+    }
 }

@@ -549,6 +549,41 @@ async fn the_server_stream_says_that_it_works_and_ends() {
 }
 
 #[tokio::test]
+async fn a_client_that_reads_event_streams_is_told_which_lists_changed() {
+    let served = Served::start().await;
+    let mut client = served.client();
+    let initialized = client.initialize().await;
+    for list in ["tools", "resources"] {
+        assert_eq!(initialized["capabilities"][list]["listChanged"], true);
+    }
+    assert_eq!(initialized["capabilities"]["prompts"], json!({}));
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(client.post(ready).await.status(), StatusCode::ACCEPTED);
+    client.accept = Some("text/event-stream");
+    let open = client.headers(client.http.get(&client.endpoint));
+    let mut stream = open.send().await.expect("answer");
+    let mut waiting = String::new();
+    assert_eq!(next_event(&mut stream, &mut waiting).await, ": stream-open");
+    // Its answer shows that the session has taken the notification before it.
+    client.accept = None;
+    client.ask("ping", json!({})).await;
+    served.bridge.resources_changed();
+    let told = next_event(&mut stream, &mut waiting).await;
+    assert_eq!(
+        events(&format!("{told}\n\n"))[0]["method"],
+        "notifications/resources/list_changed"
+    );
+    served.bridge.tools_changed();
+    let told = next_event(&mut stream, &mut waiting).await;
+    assert_eq!(
+        events(&format!("{told}\n\n"))[0]["method"],
+        "notifications/tools/list_changed"
+    );
+    served.server.stop().await;
+    assert_eq!(stream.chunk().await.expect("the end"), None);
+}
+
+#[tokio::test]
 async fn strangers_are_turned_away() {
     let served = Served::start().await;
     let client = served.client();
@@ -841,6 +876,15 @@ async fn a_client_of_the_older_transport_is_served() {
     let answer = &events(&(next_event(&mut stream, &mut waiting).await + "\n\n"))[0];
     assert_eq!(answer["id"], 7);
     assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    send(ready.to_string()).await.expect("answer");
+    send(request("ping", json!({})).to_string())
+        .await
+        .expect("answer");
+    next_event(&mut stream, &mut waiting).await;
+    served.bridge.resources_changed();
+    let told = &events(&(next_event(&mut stream, &mut waiting).await + "\n\n"))[0];
+    assert_eq!(told["method"], "notifications/resources/list_changed");
     assert_eq!(
         send("no json".into()).await.expect("answer").status(),
         StatusCode::BAD_REQUEST

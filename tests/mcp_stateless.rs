@@ -41,6 +41,10 @@ async fn a_client_discovers_lists_and_calls_without_a_session() {
         result["supportedVersions"],
         json!(["2026-07-28", "2025-11-25", "2025-06-18"])
     );
+    assert_eq!(
+        result["capabilities"]["resources"],
+        json!({ "subscribe": true, "listChanged": true })
+    );
     assert_eq!(result["resultType"], "complete");
     assert_eq!(
         result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
@@ -120,11 +124,11 @@ async fn methods_of_sessions_are_gone_and_the_others_are_new() {
 }
 
 #[tokio::test]
-async fn a_listener_learns_that_the_tools_changed() {
+async fn a_listener_learns_which_lists_changed() {
     let served = Served::start().await;
     let mut client = served.client();
     client.accept = Some("application/json, text/event-stream");
-    let wanted = json!({ "notifications": { "toolsListChanged": true, "resourceSubscriptions": ["niagara://overview"] } });
+    let wanted = json!({ "notifications": { "toolsListChanged": true, "resourcesListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["niagara://overview"] } });
     let mut stream = send(&client, "subscriptions/listen", wanted, None).await;
     let mut text = String::new();
     let mut next = async || loop {
@@ -143,7 +147,7 @@ async fn a_listener_learns_that_the_tools_changed() {
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(
         first["params"]["notifications"],
-        json!({ "toolsListChanged": true, "resourceSubscriptions": [] }),
+        json!({ "toolsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": [] }),
         "what cannot be watched is left out"
     );
     let id = &first["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
@@ -154,6 +158,11 @@ async fn a_listener_learns_that_the_tools_changed() {
     assert_eq!(
         &second["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
         id
+    );
+    served.bridge.resources_changed();
+    assert_eq!(
+        next().await["method"],
+        "notifications/resources/list_changed"
     );
     served.server.stop().await;
 }

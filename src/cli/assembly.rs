@@ -16,10 +16,15 @@ use crate::mcp::http::HttpOptions;
 use crate::mcp::http::health::{
     Health, KnowledgeHealth, KnowledgeProbe, StationHealth, StationProbe,
 };
-use crate::prompts::PromptRegistry;
+use crate::prompts::site_prompts;
 use crate::resources::ResourceRegistry;
-use crate::resources::overview::{Overview, OverviewResource, OverviewSource};
+use crate::resources::equipment::EquipmentResource;
+use crate::resources::kinds::KindsCatalog;
+use crate::resources::overview::OverviewResource;
 use crate::resources::point::{PointResource, StationChanges};
+use crate::resources::samples::SamplesResource;
+use crate::resources::space::SpaceResource;
+use crate::resources::standalone_point::StandalonePointResource;
 use crate::station::boxp::types::TypeCache;
 use crate::station::facade::{ServiceState, StationFacade};
 use crate::station::http::CallScope;
@@ -94,8 +99,8 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
     let tools = tools(config, stations.clone(), knowledge.clone())?;
     let mut bridge = Bridge::new(
         tools,
-        resources(knowledge.clone(), stations),
-        PromptRegistry::default(),
+        resources(&knowledge, stations),
+        site_prompts(&knowledge),
     );
     bridge.fixed_revision = config.fixed_revision;
     bridge.switches.set(config);
@@ -133,8 +138,8 @@ pub fn definitions_only() -> anyhow::Result<Bridge> {
     let tools = tools(&config, stations.clone(), knowledge.clone())?;
     Ok(Bridge::new(
         tools,
-        resources(knowledge, stations),
-        PromptRegistry::default(),
+        resources(&knowledge, stations),
+        site_prompts(&knowledge),
     ))
 }
 
@@ -172,10 +177,16 @@ pub fn offer(config: &Config) -> Offer {
     Offer::new(&config.disabled_tools, config.toolsets.clone())
 }
 
-fn resources(knowledge: Arc<KnowledgeStore>, stations: SharedStations) -> ResourceRegistry {
+/// The six of the tool surface in its order, then ours (Tool surface §10).
+fn resources(knowledge: &Arc<KnowledgeStore>, stations: SharedStations) -> ResourceRegistry {
     let changes = Arc::new(StationChanges(stations.clone()));
     ResourceRegistry::default()
-        .with(OverviewResource::new(Arc::new(KnowledgeFile(knowledge))))
+        .with(OverviewResource::new(knowledge.clone()))
+        .with(KindsCatalog(knowledge.clone()))
+        .with(EquipmentResource(knowledge.clone()))
+        .with(SpaceResource(knowledge.clone()))
+        .with(StandalonePointResource(knowledge.clone()))
+        .with(SamplesResource)
         .with(PointResource::new(stations, changes))
 }
 
@@ -215,7 +226,7 @@ impl StationProbe for ServiceProbe {
     }
 }
 
-/// The knowledge file as the frames of resources and health see it.
+/// The knowledge file as health sees it.
 struct KnowledgeFile(Arc<KnowledgeStore>);
 
 impl KnowledgeProbe for KnowledgeFile {
@@ -225,23 +236,5 @@ impl KnowledgeProbe for KnowledgeFile {
             size: u64::try_from(self.0.file_facts().size).ok(),
             readable: !matches!(snapshot.state, KnowledgeState::Unreadable(_)),
         }
-    }
-}
-
-impl OverviewSource for KnowledgeFile {
-    fn overview(&self) -> Result<Overview, String> {
-        let snapshot = self.0.snapshot();
-        if let KnowledgeState::Unreadable(error) = &snapshot.state {
-            return Err(error.to_string());
-        }
-        let document = snapshot.model.document();
-        Ok(Overview {
-            station: document.station.clone(),
-            schema_version: document.schema_version,
-            space_count: document.spaces.len(),
-            equipment_type_count: document.equipment_types.len(),
-            equipment_count: document.equipment.len(),
-            standalone_point_count: document.points.len(),
-        })
     }
 }

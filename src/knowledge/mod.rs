@@ -10,10 +10,12 @@
 //! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
 //! - [`validation`]: what is wrong in a model, entry by entry.
 //! - [`change`]: what an edit changed, for the log of edits.
+//! - [`completion`]: ids that fit what somebody has typed so far.
 //! - [`store`]: the file behind the model: shared snapshots for readers, one edit at a time, saved before it is seen.
 
 pub mod camber_roles;
 pub mod change;
+pub mod completion;
 pub mod decode;
 pub mod demo_model;
 pub mod document;

@@ -56,6 +56,7 @@ pub struct Bridge {
     started: Instant,
     sessions: OnceLock<SessionCounter>,
     tool_lists: watch::Sender<u64>,
+    resource_lists: watch::Sender<u64>,
     end: OnceLock<CancellationToken>,
 }
 
@@ -72,6 +73,7 @@ impl Bridge {
             started: Instant::now(),
             sessions: OnceLock::new(),
             tool_lists: watch::Sender::new(0),
+            resource_lists: watch::Sender::new(0),
             end: OnceLock::new(),
         }
     }
@@ -103,6 +105,16 @@ impl Bridge {
     /// Counts the changes of the list of tools.
     pub fn tool_lists(&self) -> watch::Receiver<u64> {
         self.tool_lists.subscribe()
+    }
+
+    /// Tells those who listen that other documents can be read than before.
+    pub fn resources_changed(&self) {
+        self.resource_lists.send_modify(|count| *count += 1);
+    }
+
+    /// Counts the changes of which documents can be read.
+    pub fn resource_lists(&self) -> watch::Receiver<u64> {
+        self.resource_lists.subscribe()
     }
 
     /// This bridge as facts for tools.

@@ -30,6 +30,8 @@ struct Chosen {
     log_level: LogLevel,
     capabilities: Value,
     subscriptions: HashMap<String, AbortOnDropHandle<()>>,
+    /// Tells the client which lists changed.
+    lists: Option<AbortOnDropHandle<()>>,
 }
 
 impl Default for SessionState {
@@ -38,6 +40,7 @@ impl Default for SessionState {
             log_level: LogLevel::Info,
             capabilities: Value::Null,
             subscriptions: HashMap::new(),
+            lists: None,
         }))
     }
 }
@@ -78,9 +81,16 @@ impl SessionState {
         self.lock().subscriptions.remove(uri);
     }
 
+    /// Keeps what tells the client of changed lists; an earlier one ends.
+    pub fn follow_lists(&self, telling: AbortOnDropHandle<()>) {
+        self.lock().lists = Some(telling);
+    }
+
     /// Ends all subscriptions.
     pub fn end(&self) {
-        self.lock().subscriptions.clear();
+        let mut chosen = self.lock();
+        chosen.subscriptions.clear();
+        chosen.lists = None;
     }
 
     /// Whether the client waits for messages outside its calls.

@@ -6,6 +6,7 @@
 //! - [`declared`]: what a request of revision 2026-07-28 says of itself.
 //! - [`service`]: one request in, one result out; runs inside rmcp's session loop.
 //! - [`conversation`]: progress, log messages and questions of a running call; what a session chose.
+//! - [`list_changes`]: which lists changed, told to all who keep them.
 //! - [`subscriptions`]: changes pushed to those who asked.
 //! - [`auth`]: who a bearer is.
 //! - [`metrics`]: counters as Prometheus text.
@@ -18,6 +19,7 @@ pub mod bridge;
 pub mod conversation;
 pub mod declared;
 pub mod http;
+pub mod list_changes;
 pub mod message;
 pub mod metrics;
 pub mod protocol;

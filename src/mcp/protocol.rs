@@ -71,8 +71,8 @@ pub fn initialize_result(bridge: &Bridge, params: &Value) -> Value {
     json!({
         "protocolVersion": revision.name(),
         "capabilities": {
-            "tools": {},
-            "resources": { "subscribe": true },
+            "tools": { "listChanged": true },
+            "resources": { "subscribe": true, "listChanged": true },
             "prompts": {},
             "completions": {},
             "logging": {},
@@ -91,13 +91,20 @@ fn server_info(bridge: &Bridge) -> Value {
     })
 }
 
-/// The result of `server/discover` (revision 2026-07-28).
-pub fn discover_result(bridge: &Bridge) -> Value {
+/// The result of `server/discover` (revision 2026-07-28); changes are promised only where `subscriptions/listen` has a
+/// stream.
+pub fn discover_result(bridge: &Bridge, listens: bool) -> Value {
+    let (tools, resources) = if listens {
+        let resources = json!({ "subscribe": true, "listChanged": true });
+        (json!({ "listChanged": true }), resources)
+    } else {
+        (json!({}), json!({}))
+    };
     json!({
         "supportedVersions": all_revisions(),
         "capabilities": {
-            "tools": { "listChanged": true },
-            "resources": { "subscribe": true },
+            "tools": tools,
+            "resources": resources,
             "prompts": {},
             "completions": {},
             "logging": {},

@@ -17,6 +17,7 @@ use tracing::Instrument;
 use super::bridge::Bridge;
 use super::conversation::{Conversation, SessionState};
 use super::declared::Declared;
+use super::list_changes;
 use super::metrics::CallOutcome;
 use super::protocol::{complete, discover_result, initialize_result};
 use super::subscriptions;
@@ -31,6 +32,8 @@ pub struct Caller {
     pub toolsets: ToolSets,
     /// Where notifications of this request go; without it they go to the session's only stream.
     pub outlet: Option<mpsc::Sender<Value>>,
+    /// Whether `subscriptions/listen` has a stream on this transport.
+    pub listens: bool,
     /// The context of a request that stands alone (revision 2026-07-28).
     pub declared: Option<Arc<Declared>>,
 }
@@ -100,7 +103,7 @@ impl BridgeService {
                 remember_client(&context.peer, &params);
                 Ok(initialize_result(bridge, &params))
             }
-            "server/discover" => Ok(discover_result(bridge)),
+            "server/discover" => Ok(discover_result(bridge, caller.listens)),
             "ping" => Ok(json!({})),
             "logging/setLevel" => {
                 let level = text(&params, "level")?;
@@ -431,9 +434,13 @@ impl Service<RoleServer> for BridgeService {
 
     async fn handle_notification(
         &self,
-        _notification: ClientNotification,
-        _context: NotificationContext<RoleServer>,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if matches!(notification, ClientNotification::InitializedNotification(_)) {
+            let telling = list_changes::tell(&self.bridge, context.peer);
+            self.state.follow_lists(telling);
+        }
         Ok(())
     }
 

@@ -48,6 +48,7 @@ where
         session_id: String::new(),
         toolsets,
         outlet: None,
+        listens: false,
         declared: None,
     };
     let transport = LineTransport::new(input, output, caller);
@@ -264,6 +265,7 @@ where
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
     use super::*;
@@ -284,8 +286,9 @@ mod tests {
     async fn a_conversation_line_by_line_survives_bad_lines() {
         let (client, server) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(server);
+        let bridge = bridge();
         let served = tokio::spawn(serve(
-            bridge(),
+            bridge.clone(),
             Principal::Service,
             ToolSets::all(),
             input,
@@ -316,8 +319,19 @@ mod tests {
         let alone = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
         let discovered = talk(alone).await;
         assert_eq!(discovered["result"]["supportedVersions"][0], "2026-07-28");
+        assert_eq!(
+            discovered["result"]["capabilities"]["resources"],
+            json!({}),
+            "no stream for subscriptions/listen here"
+        );
         let other = String::from_utf8_lossy(alone).replace("2026-07-28", "2031-01-01");
         assert_eq!(talk(other.as_bytes()).await["error"]["code"], -32022);
+        let ready = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
+        let ping = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}";
+        assert_eq!(talk(&[&ready[..], &ping[..]].join(&b'\n')).await["id"], 2);
+        bridge.resources_changed();
+        let told = talk(b"").await;
+        assert_eq!(told["method"], "notifications/resources/list_changed");
         drop(requests);
         drop(answers);
         served.await.expect("task").expect("session");

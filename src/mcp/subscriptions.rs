@@ -13,13 +13,13 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::bridge::Bridge;
 use super::conversation::SessionState;
+use super::list_changes::{self, List};
 use crate::tools::{CallContext, ErrorCode, RpcError};
 
 /// Subscriptions of one session or one listen request.
 const SUBSCRIPTION_LIMIT: usize = 500;
 
 const UPDATED: &str = "notifications/resources/updated";
-const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 /// Under this key of `_meta` a notification says what the resource is now, so that nobody has to read it again.
 const META_STATE: &str = "niagara-bridge/state";
@@ -65,7 +65,7 @@ pub fn forward(
 
 enum Note {
     Updated(String, Value),
-    Tools,
+    Changed(List),
 }
 
 /// Streams what a `subscriptions/listen` request asked for, until the client leaves or the server stops.
@@ -123,7 +123,7 @@ pub async fn listen(
                 params.insert("uri".into(), json!(uri));
                 send(UPDATED, params, Some(state))
             }
-            Note::Tools => send(TOOLS_CHANGED, Map::new(), None),
+            Note::Changed(list) => send(list.notification(), Map::new(), None),
         };
     }
     Ok(json!({ "_meta": meta }))
@@ -137,13 +137,18 @@ fn accept(
     sources: &mut SelectAll<BoxStream<'static, Note>>,
 ) -> Result<Map<String, Value>, RpcError> {
     let mut accepted = Map::new();
-    if wanted.get("toolsListChanged") == Some(&Value::Bool(true)) {
-        accepted.insert("toolsListChanged".into(), json!(true));
-        let lists = futures::stream::unfold(bridge.tool_lists(), |mut lists| async move {
-            lists.changed().await.ok()?;
-            Some((Note::Tools, lists))
-        });
-        sources.push(lists.boxed());
+    for (key, list) in [
+        ("toolsListChanged", List::Tools),
+        ("resourcesListChanged", List::Resources),
+    ] {
+        if wanted.get(key) == Some(&Value::Bool(true)) {
+            accepted.insert(key.into(), json!(true));
+            sources.push(
+                list_changes::changes(bridge, list)
+                    .map(Note::Changed)
+                    .boxed(),
+            );
+        }
     }
     if let Some(Value::Array(uris)) = wanted.get("resourceSubscriptions") {
         if uris.len() > SUBSCRIPTION_LIMIT {

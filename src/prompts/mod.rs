@@ -1,11 +1,32 @@
 //! Prompt texts that MCP clients offer to their users: one trait, one ordered registry (Tool surface §11).
+//!
+//! - [`guide`]: how a text is put together; what the user typed is quoted, tools that are not offered are named.
+//! - [`walkthrough`]: mapping a site.
+//! - [`query`]: everyday questions about a mapped site.
+
+pub mod guide;
+pub mod query;
+pub mod walkthrough;
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
+use crate::knowledge::KnowledgeStore;
 use crate::tools::{CallContext, ErrorCode, RpcError, ToolError, ToolOutput};
+
+/// The seven prompts of the tool surface, in its order (Tool surface §11).
+pub fn site_prompts(knowledge: &Arc<KnowledgeStore>) -> PromptRegistry {
+    PromptRegistry::default()
+        .with(walkthrough::NewStation)
+        .with(walkthrough::Continue)
+        .with(walkthrough::VerifyTypes)
+        .with(walkthrough::ApplyPattern)
+        .with(query::EquipmentState(knowledge.clone()))
+        .with(query::ZoneComfort(knowledge.clone()))
+        .with(query::AlarmSummary)
+}
 
 /// One argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,19 +91,23 @@ pub trait Prompt: Send + Sync {
     fn definition(&self) -> PromptDefinition;
 
     /// The text of the one user message; required arguments are present.
-    fn text(&self, arguments: &PromptArguments) -> String;
+    ///
+    /// # Errors
+    /// −32602 for an argument that cannot be used.
+    fn text(&self, context: &CallContext, arguments: &PromptArguments)
+    -> Result<String, ToolError>;
 
     /// The messages, where one text is not enough, or the call has to ask the client first.
     fn answer<'a>(
         &'a self,
-        _context: &'a CallContext,
+        context: &'a CallContext,
         arguments: &'a PromptArguments,
     ) -> BoxFuture<'a, Result<PromptAnswer, ToolError>> {
-        let text = self.text(arguments);
-        let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
-        Box::pin(std::future::ready(Ok(PromptAnswer::Messages(vec![
-            message,
-        ]))))
+        let answer = self.text(context, arguments).map(|text| {
+            let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
+            PromptAnswer::Messages(vec![message])
+        });
+        Box::pin(std::future::ready(answer))
     }
 
     /// Values of an argument that fit what the user typed; best first.
@@ -156,7 +181,8 @@ impl PromptRegistry {
                 code: error.code,
                 message: error.message,
                 data: error.data,
-            }),
+            }
+            .with("promptName", name)),
         }
     }
 
@@ -221,8 +247,15 @@ mod tests {
             }
         }
 
-        fn text(&self, arguments: &PromptArguments) -> String {
-            format!("Read {}", arguments.get("spaceId").unwrap_or_default())
+        fn text(
+            &self,
+            _context: &CallContext,
+            arguments: &PromptArguments,
+        ) -> Result<String, ToolError> {
+            Ok(format!(
+                "Read {}",
+                arguments.get("spaceId").unwrap_or_default()
+            ))
         }
     }
 

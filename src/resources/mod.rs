@@ -1,12 +1,24 @@
 //! Documents that MCP clients can read by URI: one trait, one ordered registry.
 //!
 //! - [`overview`]: `niagara://overview`, the site in numbers.
+//! - [`kinds`]: `niagara://kinds/catalog`, kinds of points and types of equipment.
+//! - [`equipment`], [`space`], [`standalone_point`]: entries of the knowledge model by id.
+//! - [`samples`]: `niagara://samples/standard-types`, a start for a new site.
 //! - [`point`]: `niagara://point/{ord}`, a control point and its changes.
+//! - [`ord_completion`]: ords that continue what somebody has typed.
+//! - [`knowledge_entry`]: what the resources over the knowledge model share.
 //!
 //! A resource has either a fixed URI or a template with one variable (Tool surface §10).
 
+pub mod equipment;
+pub mod kinds;
+pub mod knowledge_entry;
+pub mod ord_completion;
 pub mod overview;
 pub mod point;
+pub mod samples;
+pub mod space;
+pub mod standalone_point;
 
 use std::sync::Arc;
 
@@ -14,10 +26,26 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::tools::{CallContext, ErrorCode, RpcError};
+
+/// Everything but the characters that stand for themselves in a URI (RFC 3986, unreserved).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The value of a template's variable as it stands in a URI.
+///
+/// ```
+/// assert_eq!(niagara_bridge::resources::in_uri("gym/rtu 4"), "gym%2Frtu%204");
+/// ```
+pub fn in_uri(value: &str) -> String {
+    utf8_percent_encode(value, RESERVED).to_string()
+}
 
 /// Where a resource is found.
 #[derive(Debug, Clone, PartialEq, Eq)]

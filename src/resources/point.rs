@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde_json::{Map, Value, json};
 
-use super::{Address, Resource, ResourceDefinition, ResourceError};
+use super::{Address, Resource, ResourceDefinition, ResourceError, ord_completion};
 use crate::station::facade::{Change, PointValue};
 use crate::station::ord::Ord;
 use crate::tools::definition::STATION_CALL_LIMIT;
@@ -97,6 +97,14 @@ impl Resource for PointResource {
                 ))),
             }
         })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        context: &'a CallContext,
+        typed: &'a str,
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(ord_completion::ords(&self.reader.0, context, typed))
     }
 
     fn watch(

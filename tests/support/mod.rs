@@ -135,8 +135,15 @@ impl Prompt for Greeting {
         }
     }
 
-    fn text(&self, arguments: &PromptArguments) -> String {
-        format!("Greet {}.", arguments.get("name").unwrap_or_default())
+    fn text(
+        &self,
+        _context: &CallContext,
+        arguments: &PromptArguments,
+    ) -> Result<String, ToolError> {
+        Ok(format!(
+            "Greet {}.",
+            arguments.get("name").unwrap_or_default()
+        ))
     }
 
     fn complete<'a>(

@@ -1,6 +1,7 @@
 //! POST, GET and DELETE of `/mcp` (Tool surface §1.2).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Extension, State};
@@ -70,7 +71,8 @@ pub async fn post(
     }
 }
 
-/// A stream for messages of the server: stays open for a session with subscriptions, else says that it works and ends.
+/// A stream for messages of the server. It stays open for a client that says that it reads event streams, and for a
+/// session with subscriptions; else it says that it works and ends, as clients of the in-station module expect.
 pub async fn get(
     State(front): State<Arc<Front>>,
     Extension(admitted): Extension<Admitted>,
@@ -80,7 +82,11 @@ pub async fn get(
         return initialize_first();
     };
     match front.sessions.find(id, &admitted.principal) {
-        Some(session) if session.state.has_subscriptions() => push_stream(session).await,
+        Some(session)
+            if Accepted::from(&headers).reads_streams() || session.state.has_subscriptions() =>
+        {
+            push_stream(&front, session).await
+        }
         Some(session) => {
             drop(session.begin());
             (stream_headers(), STREAM_OPEN).into_response()
@@ -90,9 +96,13 @@ pub async fn get(
 }
 
 const STREAM_OPEN: &str = ": stream-open\n\n";
+const PING: &[u8] = b": ping\n\n";
+
+/// `sseHeartbeatSec` counts from one second (Tool surface §6).
+const SHORTEST_HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// Everything that a session says outside its requests.
-async fn push_stream(session: Arc<Session>) -> Response {
+async fn push_stream(front: &Front, session: Arc<Session>) -> Response {
     let busy = session.begin();
     let mut messages = match session.listen().await {
         Ok(messages) => messages,
@@ -103,12 +113,18 @@ async fn push_stream(session: Arc<Session>) -> Response {
     };
     let (sender, frames) = mpsc::channel(PUSH_QUEUE);
     drop(sender.try_send(Bytes::from_static(STREAM_OPEN.as_bytes())));
+    let heartbeat = front.options.sse_heartbeat.max(SHORTEST_HEARTBEAT);
     tokio::spawn(async move {
         let _busy = busy;
         loop {
             let event = tokio::select! {
                 event = messages.recv() => event,
                 () = sender.closed() => return,
+                // A write is the only way to notice that the client's machine is gone.
+                () = tokio::time::sleep(heartbeat) => match sender.try_send(Bytes::from_static(PING)) {
+                    Ok(()) => continue,
+                    Err(_) => return,
+                },
             };
             let Some(event) = event else { return };
             let Some(message) = event.message else {
@@ -231,6 +247,7 @@ fn caller(session: &Session, admitted: Admitted, outlet: Option<mpsc::Sender<Val
         session_id: session.id.clone(),
         toolsets: admitted.toolsets,
         outlet,
+        listens: true,
         declared: None,
     }
 }
