@@ -39,6 +39,7 @@ pub struct Assembly {
     pub health: Health,
     pub http: HttpOptions,
     pub station: StationEnd,
+    pub knowledge: Arc<KnowledgeStore>,
     /// What tools may do; they hold a copy of this handle.
     pub policy: SharedPolicy,
 }
@@ -109,7 +110,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         authenticator: Authenticator::new(config.api_token.clone(), None),
         health: Health::new(
             Arc::new(ServiceProbe(facade.clone())),
-            Arc::new(KnowledgeFile(knowledge)),
+            Arc::new(KnowledgeFile(knowledge.clone())),
             config.required_services.iter().copied(),
         ),
         http: HttpOptions {
@@ -123,6 +124,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
             tls: None,
         },
         station: StationEnd(facade),
+        knowledge,
         policy: SharedPolicy::new(Policy::of(config)),
     })
 }

@@ -19,6 +19,7 @@ use crate::config::policy::SharedPolicy;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::certificate::{CertificateSource, Certificates};
 use crate::mcp::http::{HttpServer, OpenSessions};
+use crate::mcp::list_changes::follow_knowledge;
 use crate::mcp::stdio;
 use crate::tools::{Principal, ToolSets};
 
@@ -140,6 +141,7 @@ async fn serve_stdio(
     }
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     let bridge = assembly.bridge.clone();
+    follow_knowledge(bridge.clone(), &assembly.knowledge, stop.clone());
     let toolsets = ToolSets::all();
     let outcome = stdio::serve(bridge, Principal::Service, toolsets, input, output, stop).await;
     assembly.station.close().await;
@@ -186,8 +188,10 @@ pub async fn start_http(
         health,
         mut http,
         station,
+        knowledge,
         policy: _,
     } = assembly;
+    follow_knowledge(bridge.clone(), &knowledge, stop.clone());
     if let Some(source) = &config.tls {
         http.tls = Some(open_certificate(source, &stop)?);
     }

@@ -3,14 +3,18 @@
 //! Fixed resources never change; what an edit of the knowledge model changes is which documents the templates lead to,
 //! and clients that keep such a list are told (Tool surface §10, §12 number 32).
 
+use std::sync::Arc;
+
 use futures::StreamExt;
 use futures::stream::{BoxStream, select};
 use rmcp::model::{CustomNotification, ServerNotification};
 use rmcp::service::{Peer, RoleServer};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::bridge::Bridge;
+use crate::knowledge::KnowledgeStore;
 
 /// A list that clients may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,4 +62,19 @@ pub fn tell(bridge: &Bridge, peer: Peer<RoleServer>) -> AbortOnDropHandle<()> {
             }
         }
     }))
+}
+
+/// Watches the knowledge model until `stop` fires and makes known when entries came or went.
+pub fn follow_knowledge(bridge: Arc<Bridge>, knowledge: &KnowledgeStore, stop: CancellationToken) {
+    let mut changes = knowledge.changes();
+    let mut known = changes.borrow_and_update().entries;
+    tokio::spawn(stop.run_until_cancelled_owned(async move {
+        while changes.changed().await.is_ok() {
+            let entries = changes.borrow_and_update().entries;
+            if entries != known {
+                known = entries;
+                bridge.resources_changed();
+            }
+        }
+    }));
 }
