@@ -20,6 +20,8 @@ use super::serve::start_http;
 use super::shutdown::{self, Ending};
 use crate::config::load::Settings;
 use crate::config::{Config, LogFormat, Secret, check_token};
+use crate::durable_file::Staged;
+use crate::knowledge::{DocumentFormat, KnowledgeState, KnowledgeStore, demo_model};
 
 /// The environment variable that the printed stdio configuration uses.
 const TOKEN_VARIABLE: &str = "NIAGARA_BRIDGE_TOKEN";
@@ -57,9 +59,13 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
         .context("the stand-in station cannot start")?;
     let mut config = demo_config(&station.url(), &token, folder.path())?;
     config.listen = options.listen;
+    let mapped = mapped_site(&config.knowledge_file)?;
     let (stop, watcher) = shutdown::watch();
     let (server, end) = start_http(assemble(&config)?, &config, stop).await?;
-    print!("{}", greeting(&server.endpoint(), &station.url(), &token));
+    print!(
+        "{}",
+        greeting(&server.endpoint(), &station.url(), &token, &mapped)
+    );
     server.wait().await;
     let ending = watcher.await.unwrap_or(Ending::Finished);
     end.close().await;
@@ -96,8 +102,36 @@ fn demo_config(station: &str, token: &str, data_dir: &Path) -> anyhow::Result<Co
     Ok(Config::from_settings(&settings)?)
 }
 
+/// Makes sure that the demo has a knowledge file, and tells what it maps; one from an earlier run is left as it is.
+fn mapped_site(file: &Path) -> anyhow::Result<String> {
+    if !file.exists() {
+        let text = demo_model::harborview()?.to_text("the demo site", DocumentFormat::Yaml)?;
+        let mut staged = Staged::create(file.with_extension("yaml.new"), file.to_owned())?;
+        staged.fill(text.as_bytes())?;
+        staged.sync()?;
+        staged.commit()?;
+    }
+    let snapshot = KnowledgeStore::open(file).snapshot();
+    if let KnowledgeState::Unreadable(error) = &snapshot.state {
+        return Ok(format!("The site's model cannot be used: {error}."));
+    }
+    let document = snapshot.model.document();
+    let points: usize = document
+        .equipment
+        .iter()
+        .map(|entry| entry.points.len())
+        .sum();
+    Ok(format!(
+        "The site is mapped: {} pieces of equipment with {points} points, {} other points, {} spaces, {} equipment types.",
+        document.equipment.len(),
+        document.points.len(),
+        document.spaces.len(),
+        document.equipment_types.len(),
+    ))
+}
+
 /// What to paste where.
-fn greeting(endpoint: &str, station: &str, token: &str) -> String {
+fn greeting(endpoint: &str, station: &str, token: &str, mapped: &str) -> String {
     let program = std::env::current_exe().map_or_else(
         |_| "niagara-bridge".into(),
         |path| path.display().to_string(),
@@ -115,6 +149,7 @@ fn greeting(endpoint: &str, station: &str, token: &str) -> String {
         "The stand-in station Harborview runs at {station}, the bridge to it at"
     );
     let _ = writeln!(text, "\n  endpoint  {endpoint}\n  token     {token}\n");
+    let _ = writeln!(text, "{mapped}\n");
     let _ = writeln!(
         text,
         "Configuration for clients that speak HTTP:\n\n{http:#}\n"
@@ -130,6 +165,46 @@ fn greeting(endpoint: &str, station: &str, token: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knowledge::validation::validate;
+
+    #[test]
+    fn the_demo_starts_with_its_site_mapped_and_keeps_what_was_changed_since() {
+        let folder = tempfile::tempdir().expect("folder");
+        let file = folder.path().join("knowledge.yaml");
+        let said = mapped_site(&file).expect("written");
+        assert!(
+            said.starts_with("The site is mapped: 39 pieces of equipment with 537 points"),
+            "{said}"
+        );
+        let snapshot = KnowledgeStore::open(&file).snapshot();
+        assert!(snapshot.warnings.is_empty(), "{:?}", snapshot.warnings);
+        assert_eq!(
+            *snapshot.model.document(),
+            demo_model::harborview().expect("readable")
+        );
+        let remarks: Vec<String> = validate(&snapshot.model)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(remarks.is_empty(), "{remarks:#?}");
+
+        std::fs::write(
+            &file,
+            "equipment:\n- {id: mine, points: {oat: 'slot:/A'}}\n",
+        )
+        .expect("write");
+        let said = mapped_site(&file).expect("left alone");
+        assert!(
+            said.contains("1 pieces of equipment with 1 points"),
+            "{said}"
+        );
+        std::fs::write(&file, "equipment: 3").expect("write");
+        let said = mapped_site(&file).expect("told");
+        assert!(
+            said.contains("cannot be used") && said.contains("not a list"),
+            "{said}"
+        );
+    }
 
     #[test]
     fn both_client_configurations_can_be_pasted() {
@@ -137,6 +212,7 @@ mod tests {
             "http://127.0.0.1:1/niagaramcp/mcp",
             "http://127.0.0.1:2",
             "the-token",
+            "The site is mapped.",
         );
         let blocks: Vec<serde_json::Value> = text
             .split("\n\n")
