@@ -35,6 +35,9 @@ pub(crate) const SECRET_WORDS: [&str; 7] = [
 /// A shorter text is not searched for: it would occur in harmless words, and no station takes it as a password.
 const SHORTEST: usize = 4;
 
+/// Session ids of stations are longer.
+const SHORTEST_KEY: usize = 8;
+
 /// Schemes in front of a credential in a header; what stands behind one is a secret by itself.
 const SCHEMES: [&str; 4] = ["Basic ", "Bearer ", "BEARER authToken=", "SCRAM data="];
 
@@ -91,6 +94,14 @@ impl Secret {
         });
         living.held.insert(place, Arc::downgrade(&held));
         Self(held)
+    }
+
+    /// Takes over the key of a session. A shorter one is rather a setting or a number, which may be shown.
+    pub(crate) fn session_key(text: &str) -> Self {
+        if text.len() < SHORTEST_KEY {
+            return Self::harmless(text);
+        }
+        Self::new(text)
     }
 
     /// Takes over a text that is kept like a secret but may occur in log lines, such as a user name in a cookie.

@@ -112,7 +112,7 @@ pub fn report_panics() {
         // Taken only where RUST_BACKTRACE asks for it.
         let trace = Backtrace::capture();
         let trace = (trace.status() == BacktraceStatus::Captured).then_some(trace);
-        if tracing::dispatcher::has_been_set() {
+        if tracing::enabled!(tracing::Level::ERROR) {
             let trace = trace.map(tracing::field::display);
             tracing::error!(thread, %place, trace, "a fault of the program: {message}");
             return;

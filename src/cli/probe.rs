@@ -88,9 +88,9 @@ pub async fn run(options: &ProbeOptions, log: &LogOptions) -> anyhow::Result<End
     let _level = logging::start(log, LogFormat::Text, "error");
     let (first, second) = addresses(&options.url)?;
     if let Some(second) = &second {
+        // What was typed may hold a password.
         logging::say(&format!(
-            "'{}' names no scheme: {first} is tried, then {second}.",
-            options.url
+            "The address names no scheme: {first} is tried, then {second}."
         ));
     }
     let findings = match (look(&first).await, second) {
@@ -113,9 +113,16 @@ const TLS_EXPECTED: u16 = 400;
 
 /// The address that was typed; without a scheme, the one over http and the one over https.
 fn addresses(text: &str) -> anyhow::Result<(Url, Option<Url>)> {
-    let parsed = |text: &str| {
+    let parsed = |text: &str| -> anyhow::Result<Url> {
         let url = Url::parse(text).ok().filter(|url| url.host().is_some());
-        url.with_context(|| format!("'{text}' is no address such as https://192.0.2.10"))
+        let mut url =
+            url.with_context(|| format!("'{text}' is no address such as https://192.0.2.10"))?;
+        // A user and password in the address would be sent along as a login.
+        let plain = url.set_username("").and_then(|()| url.set_password(None));
+        plain
+            .ok()
+            .with_context(|| format!("'{text}' cannot be asked without its user name"))?;
+        Ok(url)
     };
     if !text.contains("://") {
         return Ok((

@@ -12,6 +12,7 @@ use tokio::sync::MutexGuard;
 use super::client::{BoxClient, node_error, protocol};
 use super::frame::{Refusal, Reply, Request};
 use super::node::Node;
+use crate::secrecy::Secret;
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::Ord;
@@ -56,6 +57,8 @@ pub struct ChangeEvent {
 #[derive(Debug, Default)]
 pub struct ServerSession {
     pub(super) id: Option<String>,
+    /// The id once more, so that no log line shows it.
+    masked: Option<Secret>,
     /// Counts sessions made: subscriptions end with the session they were made in.
     pub(super) generation: u64,
     events: VecDeque<ChangeEvent>,
@@ -307,6 +310,7 @@ impl BoxClient {
             .await;
         match opened {
             Ok(Ok(_)) => {
+                session.masked = Some(Secret::session_key(&id));
                 session.id = Some(id.clone());
                 session.generation += 1;
                 Ok(id)

@@ -90,17 +90,13 @@ impl CookieJar {
     }
 }
 
-/// A shorter value is a setting of the page, not the key to a session.
-const SHORTEST_KEY: usize = 8;
-
 /// Housekeeping cookies carry the user name and the like (Station web specification §2.5); any other may be a key.
 fn kept(name: &str, value: &str) -> Secret {
     let housekeeping = name.starts_with("niagara_") && name != "niagara_session";
-    if housekeeping || value.len() < SHORTEST_KEY {
-        Secret::harmless(value)
-    } else {
-        Secret::new(value)
+    if housekeeping {
+        return Secret::harmless(value);
     }
+    Secret::session_key(value)
 }
 
 fn within(path: &str, scope: &str) -> bool {
