@@ -8,6 +8,7 @@
 //! - [`demo_model`]: the demo site, mapped.
 //! - [`decode`]: tree → document, with warnings for what was tolerated.
 //! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
+//! - [`operations`]: edits as pure functions on a document: create, update, remove, rename, import.
 //! - [`validation`]: what is wrong in a model, entry by entry.
 //! - [`change`]: what an edit changed, for the log of edits.
 //! - [`completion`]: ids that fit what somebody has typed so far.
@@ -23,6 +24,7 @@ pub mod error;
 pub mod format;
 pub mod kinds;
 pub mod model;
+pub mod operations;
 pub mod shipped;
 pub mod store;
 pub mod validation;

@@ -134,6 +134,8 @@ pub struct ToolDefinition {
     pub limit: Duration,
     /// Whole-number arguments that are refused outside their bounds; all others are clamped.
     pub refused_out_of_range: Vec<&'static str>,
+    /// String arguments whose listed words are what clients are told; other words are the tool's to judge.
+    pub open_words: Vec<&'static str>,
     /// Arguments are validated exactly as given, without the conventions of Tool surface §7.
     pub strict_arguments: bool,
 }
@@ -156,6 +158,7 @@ impl ToolDefinition {
             requires_user_context: false,
             limit: STATION_CALL_LIMIT,
             refused_out_of_range: Vec::new(),
+            open_words: Vec::new(),
             strict_arguments: false,
         }
     }
@@ -188,6 +191,24 @@ impl ToolDefinition {
     pub fn refusing_out_of_range(mut self, names: &[&'static str]) -> Self {
         self.refused_out_of_range = names.to_vec();
         self
+    }
+
+    /// Leaves it to the tool what becomes of words outside the `enum` of these arguments.
+    pub fn accepting_other_words(mut self, names: &[&'static str]) -> Self {
+        self.open_words = names.to_vec();
+        self
+    }
+
+    /// The schema that arguments are checked against: the input schema without the lists of open words.
+    pub(super) fn checked_schema(&self) -> Value {
+        let mut schema = self.input_schema.clone();
+        for name in &self.open_words {
+            let property = schema.pointer_mut(&format!("/properties/{name}"));
+            if let Some(property) = property.and_then(Value::as_object_mut) {
+                property.shift_remove("enum");
+            }
+        }
+        schema
     }
 
     /// The entry of `tools/list` (Tool surface §2).

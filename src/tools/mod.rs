@@ -20,10 +20,16 @@ pub mod definition;
 pub mod diagnostic;
 pub mod dialogue;
 pub mod echo;
+pub mod equipment;
+pub mod equipment_types;
 pub mod error;
 pub mod histories;
 pub mod history;
+mod knowledge_arguments;
+pub mod knowledge_changes;
+pub mod knowledge_export;
 pub mod knowledge_file;
+pub mod knowledge_import;
 pub mod list_answer;
 pub mod offer;
 pub mod overrides;
@@ -33,6 +39,8 @@ pub mod registry;
 pub mod result_value;
 pub mod schedules;
 pub mod schema;
+pub mod spaces;
+pub mod standalone_points;
 pub mod station_access;
 pub mod time_argument;
 
@@ -65,8 +73,19 @@ pub fn reading_tools(
         Arc::new(browse::InspectComponent(stations.clone())),
         Arc::new(browse::FindComponentsByType(stations.clone())),
         Arc::new(browse::GetSlots(stations.clone())),
+        Arc::new(spaces::CreateSpace(knowledge.clone())),
+        Arc::new(spaces::UpdateSpace(knowledge.clone())),
+        Arc::new(equipment_types::CreateEquipmentType(knowledge.clone())),
+        Arc::new(equipment_types::UpdateEquipmentType(knowledge.clone())),
+        Arc::new(equipment::CreateEquipment(knowledge.clone())),
+        Arc::new(equipment::UpdateEquipment(knowledge.clone())),
+        Arc::new(equipment::BulkCreateEquipment(knowledge.clone())),
+        Arc::new(equipment::AssignPointToEquipment(knowledge.clone())),
+        Arc::new(standalone_points::CreateStandalonePoint(knowledge.clone())),
         Arc::new(knowledge_file::ValidateKnowledge(knowledge.clone())),
         Arc::new(knowledge_file::GetKnowledgeSummary(knowledge.clone())),
+        Arc::new(knowledge_export::ExportKnowledge(knowledge.clone())),
+        Arc::new(knowledge_import::ImportKnowledge(knowledge.clone())),
         Arc::new(knowledge_file::ReloadKnowledge(knowledge.clone())),
         Arc::new(history::ReadHistory {
             stations: stations.clone(),
@@ -78,11 +97,13 @@ pub fn reading_tools(
         Arc::new(diagnostic::ProbeOrd(stations.clone())),
         Arc::new(diagnostic::GetServiceHealth {
             stations: stations.clone(),
-            knowledge,
+            knowledge: knowledge.clone(),
         }),
         Arc::new(histories::ListHistories(stations.clone())),
         Arc::new(schedules::ListSchedules(stations.clone())),
         Arc::new(schedules::ReadSchedule(stations.clone())),
         Arc::new(overrides::ListOverrides(stations)),
+        Arc::new(knowledge_changes::DeleteKnowledge(knowledge.clone())),
+        Arc::new(knowledge_changes::RenameKnowledge(knowledge)),
     ]
 }

@@ -140,7 +140,7 @@ impl RegistryBuilder {
                     source,
                 })
             };
-            let validator = compile(&definition.input_schema, "input")?;
+            let validator = compile(&definition.checked_schema(), "input")?;
             if let Some(schema) = &definition.output_schema {
                 compile(schema, "output")?;
             }
