@@ -115,8 +115,19 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "inspectComponent",
         "findComponentsByType",
         "getSlots",
+        "createSpace",
+        "updateSpace",
+        "createEquipmentType",
+        "updateEquipmentType",
+        "createEquipment",
+        "updateEquipment",
+        "bulkCreateEquipment",
+        "assignPointToEquipment",
+        "createStandalonePoint",
         "validateKnowledge",
         "getKnowledgeSummary",
+        "exportKnowledge",
+        "importKnowledge",
         "reloadKnowledge",
         "readHistory",
         "getActiveAlarms",
@@ -128,6 +139,8 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "listSchedules",
         "readSchedule",
         "listOverrides",
+        "deleteKnowledge",
+        "renameKnowledge",
     ];
     assert_eq!(names, expected);
 }

@@ -13,16 +13,23 @@ use crate::knowledge::operations::{self, EquipmentUpdate, OperationError};
 use crate::knowledge::{Equipment, KnowledgeStore};
 
 const ORD: &str = "Ord of its component, for example station:|slot:/Drivers/BacnetNetwork/AHU_1; only its syntax is checked.";
-const POINTS: &str = "Ords of its points by role, for example {\"supply_air_temp\":\"station:|slot:/…\"}.";
+const POINTS: &str =
+    "Ords of its points by role, for example {\"supply_air_temp\":\"station:|slot:/…\"}.";
 
 fn equipment_schema() -> ObjectSchema {
     object()
         .required("id", schema::string("New id, for example ahu-1."))
         .required("name", schema::string("Name people use."))
-        .required("type", schema::string("Id of an equipment type that exists."))
+        .required(
+            "type",
+            schema::string("Id of an equipment type that exists."),
+        )
         .required("ord", schema::string(ORD))
         .optional("aliases", list_schema("Other names, in any language."))
-        .optional("space", schema::string("Id of the space it is in or serves; empty for none."))
+        .optional(
+            "space",
+            schema::string("Id of the space it is in or serves; empty for none."),
+        )
         .optional("description", schema::string("Free text."))
         .optional("points", schema::typed("object", POINTS))
 }

@@ -76,11 +76,10 @@ impl<'a> Fields<'a> {
     }
 
     fn error(&self, place: &str, problem: &str, expected: &str) -> ToolError {
-        let error =
-            ToolError::invalid_params(format!("Argument '{place}' must be {expected}."))
-                .with("argument", place)
-                .with("problem", problem)
-                .with("expected", expected);
+        let error = ToolError::invalid_params(format!("Argument '{place}' must be {expected}."))
+            .with("argument", place)
+            .with("problem", problem)
+            .with("expected", expected);
         match self.item {
             Some((_, index)) => error.with("item", index),
             None => error,

@@ -60,9 +60,13 @@ impl Tool for DeleteKnowledge {
                 operations::remove(&mut document, &gone, follow).map_err(refused)?
             } else {
                 let audit_id = audit_id(&target);
-                edit(&self.0, context, "deleteKnowledge", audit_id, move |document| {
-                    operations::remove(document, &gone, follow)
-                })
+                edit(
+                    &self.0,
+                    context,
+                    "deleteKnowledge",
+                    audit_id,
+                    move |document| operations::remove(document, &gone, follow),
+                )
                 .await?
             };
             let mut answer = answer(&target, dry_run, &changes);
@@ -109,9 +113,13 @@ impl Tool for RenameKnowledge {
                 operations::rename(&mut document, &old, &name).map_err(refused)?
             } else {
                 let audit_id = format!("{} → {new}", audit_id(&target));
-                edit(&self.0, context, "renameKnowledge", audit_id, move |document| {
-                    operations::rename(document, &old, &name)
-                })
+                edit(
+                    &self.0,
+                    context,
+                    "renameKnowledge",
+                    audit_id,
+                    move |document| operations::rename(document, &old, &name),
+                )
                 .await?
             };
             let mut answer = answer(&target, dry_run, &changes);
@@ -133,8 +141,14 @@ fn target_schema() -> ObjectSchema {
     object()
         .required("kind", schema::one_of("What it is.", &kinds))
         .optional("id", schema::string("Id of the entry; not for roles."))
-        .optional("equipmentId", schema::string("Equipment whose role it is; or give typeId."))
-        .optional("typeId", schema::string("Equipment type whose role it is; or give equipmentId."))
+        .optional(
+            "equipmentId",
+            schema::string("Equipment whose role it is; or give typeId."),
+        )
+        .optional(
+            "typeId",
+            schema::string("Equipment type whose role it is; or give equipmentId."),
+        )
         .optional("role", schema::string("The role, when kind is role."))
         .optional("dryRun", dry_run)
 }
@@ -148,7 +162,10 @@ fn result_schema() -> ObjectSchema {
         .optional("typeId", schema::string("Equipment type whose role it is."))
         .optional("role", schema::string("The role."))
         .required("dryRun", schema::boolean("Whether nothing was saved."))
-        .required("changeCount", schema::whole("Number of fields that follow in other entries."))
+        .required(
+            "changeCount",
+            schema::whole("Number of fields that follow in other entries."),
+        )
         .required(
             "changes",
             schema::list(
@@ -156,11 +173,17 @@ fn result_schema() -> ObjectSchema {
                 object()
                     .required("kind", schema::string("Kind of the other entry."))
                     .required("id", schema::string("Its id."))
-                    .required("field", schema::string("The field, points.<role> for an ord."))
+                    .required(
+                        "field",
+                        schema::string("The field, points.<role> for an ord."),
+                    )
                     .required("from", schema::string("What it held."))
                     .required(
                         "to",
-                        schema::any_of_types("What it holds then; null when cleared.", &["string", "null"]),
+                        schema::any_of_types(
+                            "What it holds then; null when cleared.",
+                            &["string", "null"],
+                        ),
                     ),
             ),
         )

@@ -154,13 +154,25 @@ fn result_schema() -> ObjectSchema {
     let count = || {
         object()
             .required("added", schema::whole("Entries that came in."))
-            .required("skipped", schema::whole("Entries whose id was there already."))
+            .required(
+                "skipped",
+                schema::whole("Entries whose id was there already."),
+            )
     };
     object()
         .required("ok", schema::boolean("Always true; a refusal is an error."))
-        .required("mode", schema::one_of("How it was brought in.", &["merge", "replace"]))
-        .required("added", schema::whole("Entries that came in, of all sections."))
-        .required("skipped", schema::whole("Entries whose id was there already."))
+        .required(
+            "mode",
+            schema::one_of("How it was brought in.", &["merge", "replace"]),
+        )
+        .required(
+            "added",
+            schema::whole("Entries that came in, of all sections."),
+        )
+        .required(
+            "skipped",
+            schema::whole("Entries whose id was there already."),
+        )
         .required(
             "sections",
             object()
@@ -170,7 +182,10 @@ fn result_schema() -> ObjectSchema {
                 .required("points", count())
                 .optional("schedules", count()),
         )
-        .required("warningCount", schema::whole("Number of warnings about the knowledge afterwards."))
+        .required(
+            "warningCount",
+            schema::whole("Number of warnings about the knowledge afterwards."),
+        )
         .required(
             "warnings",
             schema::list("The first hundred of them.", json!({"type": "string"})),

@@ -14,7 +14,10 @@ struct NoStation;
 
 impl StationDirectory for NoStation {
     fn for_caller(&self, _: &Principal) -> Result<Arc<StationFacade>, ToolError> {
-        Err(ToolError::station("station-unreachable", "There is no station here."))
+        Err(ToolError::station(
+            "station-unreachable",
+            "There is no station here.",
+        ))
     }
 }
 
@@ -82,7 +85,10 @@ impl Desk {
         assert_eq!(result["isError"], json!(true), "{tool}: {result}");
         (
             result["errorCode"].as_i64().expect("a code"),
-            result["content"][0]["text"].as_str().expect("a text").to_owned(),
+            result["content"][0]["text"]
+                .as_str()
+                .expect("a text")
+                .to_owned(),
             result["errorData"].clone(),
         )
     }

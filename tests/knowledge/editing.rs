@@ -20,8 +20,14 @@ use crate::support::{Client, TOKEN, healthy};
 async fn mapped() -> Desk {
     let desk = Desk::empty();
     for (tool, arguments) in [
-        ("createSpace", json!({"id": "hq", "name": "Headquarters", "type": "building"})),
-        ("createSpace", json!({"id": "floor-1", "name": "First floor", "type": "floor", "parent": "hq"})),
+        (
+            "createSpace",
+            json!({"id": "hq", "name": "Headquarters", "type": "building"}),
+        ),
+        (
+            "createSpace",
+            json!({"id": "floor-1", "name": "First floor", "type": "floor", "parent": "hq"}),
+        ),
         (
             "createEquipmentType",
             json!({"id": "ahu", "name": "Air handler", "typical_points": [
@@ -117,7 +123,9 @@ async fn a_bulk_creation_answers_with_its_count() {
     let items: Vec<Value> = (0..500)
         .map(|n| json!({"id": format!("vav-{n}"), "name": "VAV", "type": "ahu", "ord": format!("slot:/V{n}")}))
         .collect();
-    let answer = desk.answer("bulkCreateEquipment", json!({"items": items})).await;
+    let answer = desk
+        .answer("bulkCreateEquipment", json!({"items": items}))
+        .await;
     assert_eq!(answer, json!({"ok": true, "created": 500}));
     assert_eq!(desk.on_disk().equipment.len(), 503);
 }
@@ -128,7 +136,11 @@ async fn what_is_refused_leaves_the_file_as_it_was() {
     let before = (desk.file(), desk.log());
     let ahu = |id: &str, ord: &str| json!({"id": id, "name": "A", "type": "ahu", "ord": ord});
     for (tool, arguments, data) in [
-        ("createSpace", json!({"id": "hq", "name": "Again"}), json!({"id": "hq", "kind": "space"})),
+        (
+            "createSpace",
+            json!({"id": "hq", "name": "Again"}),
+            json!({"id": "hq", "kind": "space"}),
+        ),
         (
             "createSpace",
             json!({"id": "roof", "name": "Roof", "parent": "hqq"}),
@@ -139,7 +151,11 @@ async fn what_is_refused_leaves_the_file_as_it_was() {
             json!({"id": "hq", "parent": "floor-1"}),
             json!({"id": "hq", "kind": "space", "field": "parent", "cycle": ["hq", "floor-1", "hq"]}),
         ),
-        ("updateSpace", json!({"id": "attic", "name": "Attic"}), json!({"id": "attic", "kind": "space"})),
+        (
+            "updateSpace",
+            json!({"id": "attic", "name": "Attic"}),
+            json!({"id": "attic", "kind": "space"}),
+        ),
         (
             "createEquipment",
             ahu("ahu-9", "AHU9"),
@@ -155,7 +171,11 @@ async fn what_is_refused_leaves_the_file_as_it_was() {
             json!({"items": [ahu("ahu-8", "slot:/A8"), {"id": "ahu-9", "name": "A", "ord": "slot:/A9"}]}),
             json!({"argument": "items[1].type", "problem": "missing", "missing": "type", "item": 1}),
         ),
-        ("bulkCreateEquipment", json!({"items": []}), json!({"argument": "items"})),
+        (
+            "bulkCreateEquipment",
+            json!({"items": []}),
+            json!({"argument": "items"}),
+        ),
         (
             "updateEquipment",
             json!({"id": "ahu-1", "points": {"sat": null}}),
@@ -194,15 +214,37 @@ async fn what_is_refused_leaves_the_file_as_it_was() {
 async fn names_in_any_script_come_back_as_they_were_given() {
     let desk = Desk::empty();
     let names = json!([
-        "一階機械室", "Кондиционер №1", "وحدة مناولة", "Kälte: Süd #2", "- x", "yes", "12", "a: b", "\"q\"", "🏢", "Ł\u{301}", "null"
+        "一階機械室",
+        "Кондиционер №1",
+        "وحدة مناولة",
+        "Kälte: Süd #2",
+        "- x",
+        "yes",
+        "12",
+        "a: b",
+        "\"q\"",
+        "🏢",
+        "Ł\u{301}",
+        "null"
     ]);
-    desk.answer("createSpace", json!({"id": "räume-1", "name": "Müller’s \\ Büro", "aliases": names})).await;
+    desk.answer(
+        "createSpace",
+        json!({"id": "räume-1", "name": "Müller’s \\ Büro", "aliases": names}),
+    )
+    .await;
     let space = &desk.tree()["spaces"][0];
-    assert_eq!(space, &json!({"id": "räume-1", "name": "Müller’s \\ Büro", "aliases": names}));
+    assert_eq!(
+        space,
+        &json!({"id": "räume-1", "name": "Müller’s \\ Büro", "aliases": names})
+    );
     for format in ["yaml", "json"] {
-        let export = desk.answer("exportKnowledge", json!({"format": format})).await;
+        let export = desk
+            .answer("exportKnowledge", json!({"format": format}))
+            .await;
         let other = Desk::empty();
-        other.answer("importKnowledge", json!({"content": export["content"]})).await;
+        other
+            .answer("importKnowledge", json!({"content": export["content"]}))
+            .await;
         assert_eq!(&other.tree()["spaces"][0], space, "{format}");
     }
 }
@@ -213,13 +255,26 @@ async fn keys_of_other_programs_stay_through_edits() {
         "schema_version: 1\n_tool: {version: 3}\nspaces:\n- id: a\n  _walkthrough: {confirmed_by: ann}\n\
          equipment:\n- id: e\n  type: t\n  ord: slot:/E\n  colour: blue\nequipment_types:\n- id: t\n  typical_points:\n  - role: r\n    hint: h\n",
     );
-    desk.answer("updateSpace", json!({"id": "a", "name": "A"})).await;
-    desk.answer("updateEquipment", json!({"id": "e", "name": "E"})).await;
-    desk.answer("updateEquipmentType", json!({"id": "t", "typical_points": [{"role": "r", "kind": "flow", "own": 1}]})).await;
-    desk.answer("renameKnowledge", json!({"kind": "role", "typeId": "t", "role": "r", "newId": "flow"})).await;
+    desk.answer("updateSpace", json!({"id": "a", "name": "A"}))
+        .await;
+    desk.answer("updateEquipment", json!({"id": "e", "name": "E"}))
+        .await;
+    desk.answer(
+        "updateEquipmentType",
+        json!({"id": "t", "typical_points": [{"role": "r", "kind": "flow", "own": 1}]}),
+    )
+    .await;
+    desk.answer(
+        "renameKnowledge",
+        json!({"kind": "role", "typeId": "t", "role": "r", "newId": "flow"}),
+    )
+    .await;
     let tree = desk.tree();
     assert_eq!(tree["_tool"], json!({"version": 3}));
-    assert_eq!(tree["spaces"][0]["_walkthrough"], json!({"confirmed_by": "ann"}));
+    assert_eq!(
+        tree["spaces"][0]["_walkthrough"],
+        json!({"confirmed_by": "ann"})
+    );
     assert_eq!(tree["equipment"][0]["colour"], "blue");
     assert_eq!(
         tree["equipment_types"][0]["typical_points"][0],
@@ -231,7 +286,9 @@ async fn keys_of_other_programs_stay_through_edits() {
 async fn an_entry_in_use_is_deleted_only_when_its_users_may_follow() {
     let desk = mapped().await;
     let before = desk.file();
-    let (code, message, data) = desk.failure("deleteKnowledge", json!({"kind": "space", "id": "floor-1"})).await;
+    let (code, message, data) = desk
+        .failure("deleteKnowledge", json!({"kind": "space", "id": "floor-1"}))
+        .await;
     assert_eq!(code, -32602);
     assert_eq!(
         message,
@@ -247,7 +304,8 @@ async fn an_entry_in_use_is_deleted_only_when_its_users_may_follow() {
     let changes = json!([
         {"kind": "equipment", "id": "ahu-1", "field": "space", "from": "floor-1", "to": "hq"},
         {"kind": "point", "id": "lobby-co2", "field": "space", "from": "floor-1", "to": "hq"}]);
-    let arguments = json!({"kind": "space", "id": "floor-1", "references": "follow", "dryRun": true});
+    let arguments =
+        json!({"kind": "space", "id": "floor-1", "references": "follow", "dryRun": true});
     let plan = desk.answer("deleteKnowledge", arguments.clone()).await;
     assert_eq!(
         plan,
@@ -258,21 +316,46 @@ async fn an_entry_in_use_is_deleted_only_when_its_users_may_follow() {
     let mut arguments = arguments;
     arguments["dryRun"] = json!(false);
     let done = desk.answer("deleteKnowledge", arguments).await;
-    assert_eq!((&done["deleted"], &done["changes"]), (&json!(true), &changes));
+    assert_eq!(
+        (&done["deleted"], &done["changes"]),
+        (&json!(true), &changes)
+    );
     let document = desk.on_disk();
     assert_eq!(document.spaces.len(), 1);
     assert_eq!(document.equipment[0].space.as_deref(), Some("hq"));
 
-    desk.answer("deleteKnowledge", json!({"kind": "role", "equipmentId": "ahu-1", "role": "sat"})).await;
-    desk.answer("deleteKnowledge", json!({"kind": "equipment", "id": "ahu-2"})).await;
-    desk.answer("deleteKnowledge", json!({"kind": "point", "id": "lobby-co2"})).await;
-    desk.answer("deleteKnowledge", json!({"kind": "role", "typeId": "ahu", "role": "fan"})).await;
+    desk.answer(
+        "deleteKnowledge",
+        json!({"kind": "role", "equipmentId": "ahu-1", "role": "sat"}),
+    )
+    .await;
+    desk.answer(
+        "deleteKnowledge",
+        json!({"kind": "equipment", "id": "ahu-2"}),
+    )
+    .await;
+    desk.answer(
+        "deleteKnowledge",
+        json!({"kind": "point", "id": "lobby-co2"}),
+    )
+    .await;
+    desk.answer(
+        "deleteKnowledge",
+        json!({"kind": "role", "typeId": "ahu", "role": "fan"}),
+    )
+    .await;
     let document = desk.on_disk();
     assert!(document.equipment[0].points.is_empty() && document.points.is_empty());
     assert_eq!(document.equipment_types[0].typical_points.len(), 1);
     assert_eq!(
         desk.log()[6..],
-        ["deleteKnowledge floor-1", "deleteKnowledge ahu-1/sat", "deleteKnowledge ahu-2", "deleteKnowledge lobby-co2", "deleteKnowledge ahu/fan"]
+        [
+            "deleteKnowledge floor-1",
+            "deleteKnowledge ahu-1/sat",
+            "deleteKnowledge ahu-2",
+            "deleteKnowledge lobby-co2",
+            "deleteKnowledge ahu/fan"
+        ]
     );
 }
 
@@ -291,20 +374,43 @@ async fn a_rename_is_followed_and_tells_what_it_changed() {
     assert_eq!(desk.file(), before, "a dry run saves nothing");
     arguments["dryRun"] = json!("false");
     let done = desk.answer("renameKnowledge", arguments).await;
-    assert_eq!((&done["renamed"], &done["changes"]), (&json!(true), &changes));
-    assert!(desk.on_disk().equipment[0].points.contains_key("supply_air_temp"));
+    assert_eq!(
+        (&done["renamed"], &done["changes"]),
+        (&json!(true), &changes)
+    );
+    assert!(
+        desk.on_disk().equipment[0]
+            .points
+            .contains_key("supply_air_temp")
+    );
 
-    let done = desk.answer("renameKnowledge", json!({"kind": "equipmentType", "id": "ahu", "newId": "air-handler"})).await;
+    let done = desk
+        .answer(
+            "renameKnowledge",
+            json!({"kind": "equipmentType", "id": "ahu", "newId": "air-handler"}),
+        )
+        .await;
     assert_eq!(done["changeCount"], 3);
-    let types: Vec<_> = desk.on_disk().equipment.into_iter().filter_map(|entry| entry.equipment_type).collect();
+    let types: Vec<_> = desk
+        .on_disk()
+        .equipment
+        .into_iter()
+        .filter_map(|entry| entry.equipment_type)
+        .collect();
     assert_eq!(types, ["air-handler"; 3]);
     let (_, _, data) = desk
-        .failure("renameKnowledge", json!({"kind": "equipment", "id": "ahu-1", "newId": "ahu-2"}))
+        .failure(
+            "renameKnowledge",
+            json!({"kind": "equipment", "id": "ahu-1", "newId": "ahu-2"}),
+        )
         .await;
     assert_eq!(data, json!({"id": "ahu-2", "kind": "equipment"}));
     assert_eq!(
         desk.log()[6..],
-        ["renameKnowledge ahu/sat → supply_air_temp", "renameKnowledge ahu → air-handler"]
+        [
+            "renameKnowledge ahu/sat → supply_air_temp",
+            "renameKnowledge ahu → air-handler"
+        ]
     );
 }
 
@@ -313,9 +419,18 @@ async fn the_entry_to_delete_must_be_named_without_doubt() {
     let desk = mapped().await;
     for (arguments, data) in [
         (json!({"kind": "space"}), json!({"missing": "id"})),
-        (json!({"kind": "role", "equipmentId": "ahu-1"}), json!({"missing": "role"})),
-        (json!({"kind": "role", "role": "sat"}), json!({"missing": "equipmentId"})),
-        (json!({"kind": "role", "role": "sat", "equipmentId": "ahu-1", "typeId": "ahu"}), json!({"argument": "typeId"})),
+        (
+            json!({"kind": "role", "equipmentId": "ahu-1"}),
+            json!({"missing": "role"}),
+        ),
+        (
+            json!({"kind": "role", "role": "sat"}),
+            json!({"missing": "equipmentId"}),
+        ),
+        (
+            json!({"kind": "role", "role": "sat", "equipmentId": "ahu-1", "typeId": "ahu"}),
+            json!({"argument": "typeId"}),
+        ),
         (
             json!({"kind": "role", "role": "saf", "typeId": "ahu"}),
             json!({"id": "ahu", "kind": "equipmentType", "role": "saf", "nearest": "sat"}),
@@ -333,20 +448,34 @@ async fn a_file_that_cannot_be_read_is_not_written_over() {
     for (tool, arguments) in [
         ("createSpace", json!({"id": "a", "name": "A"})),
         ("importKnowledge", json!({"source": "sample"})),
-        ("importKnowledge", json!({"source": "sample", "mode": "replace"})),
-        ("deleteKnowledge", json!({"kind": "space", "id": "a", "dryRun": true})),
-        ("renameKnowledge", json!({"kind": "space", "id": "a", "newId": "b", "dryRun": true})),
+        (
+            "importKnowledge",
+            json!({"source": "sample", "mode": "replace"}),
+        ),
+        (
+            "deleteKnowledge",
+            json!({"kind": "space", "id": "a", "dryRun": true}),
+        ),
+        (
+            "renameKnowledge",
+            json!({"kind": "space", "id": "a", "newId": "b", "dryRun": true}),
+        ),
         ("exportKnowledge", json!({})),
     ] {
         let (code, message, data) = desk.failure(tool, arguments).await;
         assert_eq!(code, -32004, "{tool}: {message}");
-        assert_eq!(data["path"], json!(desk.store.path().display().to_string()), "{tool}");
+        assert_eq!(
+            data["path"],
+            json!(desk.store.path().display().to_string()),
+            "{tool}"
+        );
     }
     assert_eq!(desk.file(), text);
 
     std::fs::write(desk.store.path(), "spaces: []\n").expect("repaired");
     desk.answer("reloadKnowledge", json!({})).await;
-    desk.answer("createSpace", json!({"id": "a", "name": "A"})).await;
+    desk.answer("createSpace", json!({"id": "a", "name": "A"}))
+        .await;
     assert_eq!(desk.on_disk().spaces[0].id, "a");
 }
 
@@ -379,7 +508,9 @@ async fn two_clients_that_edit_at_once_lose_nothing() {
             client.initialize().await;
             for number in 0..EDITS {
                 let id = format!("{name}-{number}");
-                let created = client.call("createSpace", json!({"id": id, "name": name})).await;
+                let created = client
+                    .call("createSpace", json!({"id": id, "name": name}))
+                    .await;
                 assert_eq!(created["structuredContent"], json!({"ok": true, "id": id}));
                 let aliases = json!({"id": id, "aliases": [name]});
                 let updated = client.call("updateSpace", aliases).await;

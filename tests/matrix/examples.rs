@@ -1,7 +1,11 @@
 //! One call of each tool, and the interfaces that can answer it alone.
 
-use niagara_bridge::tools::{Registry, ToolDefinition};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use niagara_bridge::tools::Registry;
 use serde_json::{Value, json};
+
+use crate::support::Bench;
 
 /// An interface that carries requests of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,12 +18,37 @@ pub enum Over {
 /// A call that a station with all its interfaces answers.
 pub struct Example {
     pub tool: &'static str,
-    pub arguments: Value,
+    /// With [`NEW`] where every call needs an id of its own.
+    arguments: Value,
     /// Each of these is enough; none where the bridge answers of itself.
     pub over: &'static [Over],
+    /// It changes nothing but the bridge's own files.
+    pub edits_own_files: bool,
+}
+
+/// Stands in arguments for a text that no other call had.
+const NEW: &str = "<new>";
+
+/// The knowledge that edits work on.
+const SITE: &str = "spaces: [{id: hq}, {id: floor-1, parent: hq}]\nequipment_types: [{id: ahu}]\n\
+                    equipment: [{id: ahu-1, type: ahu, space: floor-1}]\n";
+
+/// Fills the knowledge of a bridge with what edits work on.
+pub async fn map_site(bench: &Bench) {
+    let site = json!({"content": SITE, "mode": "replace"});
+    bench.answer("importKnowledge", site).await;
 }
 
 impl Example {
+    /// Arguments of one call.
+    pub fn arguments(&self) -> Value {
+        static CALLS: AtomicU64 = AtomicU64::new(0);
+        let call = CALLS.fetch_add(1, Ordering::Relaxed);
+        let text = self.arguments.to_string();
+        let text = text.replace(NEW, &format!("new-{call}"));
+        serde_json::from_str(&text).expect("arguments are JSON")
+    }
+
     pub fn asks_the_station(&self) -> bool {
         !self.over.is_empty()
     }
@@ -41,6 +70,7 @@ fn table() -> Vec<Example> {
         tool,
         arguments,
         over,
+        edits_own_files: false,
     };
     let all: &[Over] = &[Over::OrdServlet, Over::Box, Over::Obix];
     let tables: &[Over] = &[Over::OrdServlet, Over::Box];
@@ -72,6 +102,57 @@ fn table() -> Vec<Example> {
         ),
         row("getActiveAlarms", json!({}), all),
         row("getAlarmHistory", json!({"from": from, "to": to}), tables),
+        row(
+            "createSpace",
+            json!({"id": NEW, "name": "Roof", "parent": "hq"}),
+            &[],
+        ),
+        row(
+            "updateSpace",
+            json!({"id": "floor-1", "parent": "hq", "aliases": ["1F"]}),
+            &[],
+        ),
+        row(
+            "createEquipmentType",
+            json!({"id": NEW, "name": "Pump", "typical_points": [{"role": "speed"}]}),
+            &[],
+        ),
+        row(
+            "updateEquipmentType",
+            json!({"id": "ahu", "typical_points": [{"role": "supply_air_temp", "required": true}]}),
+            &[],
+        ),
+        row(
+            "createEquipment",
+            json!({"id": NEW, "name": "AHU", "type": "ahu", "ord": drivers}),
+            &[],
+        ),
+        row(
+            "updateEquipment",
+            json!({"id": "ahu-1", "notes": ["checked"], "points": {"supply_air_temp": point}}),
+            &[],
+        ),
+        row(
+            "bulkCreateEquipment",
+            json!({"items": [{"id": NEW, "name": "AHU", "type": "ahu", "ord": drivers}]}),
+            &[],
+        ),
+        row(
+            "assignPointToEquipment",
+            json!({"equipmentId": "ahu-1", "role": "supply_air_temp", "ord": point}),
+            &[],
+        ),
+        row(
+            "createStandalonePoint",
+            json!({"id": NEW, "name": "Supply", "ord": point, "space": "floor-1"}),
+            &[],
+        ),
+        row("exportKnowledge", json!({"format": "json"}), &[]),
+        row(
+            "importKnowledge",
+            json!({"content": SITE, "mode": "replace"}),
+            &[],
+        ),
         row("validateKnowledge", json!({}), &[]),
         row("getKnowledgeSummary", json!({}), &[]),
         row("reloadKnowledge", json!({}), &[]),
@@ -83,6 +164,16 @@ fn table() -> Vec<Example> {
             trees,
         ),
         row("listOverrides", json!({"ord": drivers}), all),
+        row(
+            "deleteKnowledge",
+            json!({"kind": "space", "id": "hq", "references": "follow", "dryRun": true}),
+            &[],
+        ),
+        row(
+            "renameKnowledge",
+            json!({"kind": "space", "id": "hq", "newId": NEW, "dryRun": true}),
+            &[],
+        ),
     ]
 }
 
@@ -91,12 +182,16 @@ pub fn of(registry: &Registry) -> Vec<Example> {
     let mut table = table();
     registry
         .definitions()
-        .map(|ToolDefinition { name, .. }| {
+        .map(|definition| {
+            let name = &definition.name;
             let place = table.iter().position(|example| example.tool == name);
             let place = place.unwrap_or_else(|| {
                 panic!("the tool '{name}' has no example call: add a row for it to the table in tests/matrix/examples.rs")
             });
-            table.swap_remove(place)
+            let mut example = table.swap_remove(place);
+            example.edits_own_files =
+                !definition.annotations.read_only && !example.asks_the_station();
+            example
         })
         .collect()
 }

@@ -51,6 +51,7 @@ impl Scenario {
     async fn prove(self) {
         let whole = Scenario::offering(EVERYTHING, |_| {}).bench().await;
         let bench = self.bench().await;
+        examples::map_site(&bench).await;
         let mut wrong = Vec::new();
         for round in ["at first", "again"] {
             for example in examples::of(&bench.registry) {
@@ -70,7 +71,7 @@ impl Scenario {
 
     /// What is wrong with the outcome of a call.
     async fn judge(&self, whole: &Bench, bench: &Bench, example: &Example) -> Vec<String> {
-        let arguments = || example.arguments.clone();
+        let arguments = || example.arguments();
         let result = bench.call(example.tool, arguments()).await;
         if !self.can_answer(example) {
             return unclear(bench, &result).into_iter().collect();

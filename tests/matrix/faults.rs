@@ -174,7 +174,13 @@ impl Run<'_> {
     }
 
     async fn prove(mut self) -> Vec<String> {
-        for example in examples::of(&self.bench.registry) {
+        examples::map_site(&self.bench).await;
+        let examples = examples::of(&self.bench.registry);
+        // Faults of the station are nothing to edits of the knowledge, and each call of those is a save to the disk.
+        for example in examples
+            .into_iter()
+            .filter(|example| !example.edits_own_files)
+        {
             let healthy = self.answer(&example).await;
             self.break_and_mend(&example, &healthy).await;
         }
@@ -193,9 +199,7 @@ impl Run<'_> {
     }
 
     async fn answer(&self, example: &Example) -> Value {
-        self.bench
-            .answer(example.tool, example.arguments.clone())
-            .await
+        self.bench.answer(example.tool, example.arguments()).await
     }
 
     /// Calls a tool under the fault and after it.
@@ -207,14 +211,14 @@ impl Run<'_> {
         self.bench.mock.clear_logs();
         let fault = self.trouble.on(self.interface);
         self.bench.mock.faults().set(fault).expect("a fault");
-        let arguments = example.arguments.clone();
+        let arguments = example.arguments();
         let deadline = self.trouble.deadline;
         let result = self.bench.call_within(deadline, tool, arguments).await;
         self.judge(example, healthy, &result);
         self.bench.mock.faults().clear_all();
         self.bench.clock.advance(LATER);
 
-        let recovered = self.bench.call(tool, example.arguments.clone()).await;
+        let recovered = self.bench.call(tool, example.arguments()).await;
         if recovered["isError"] == json!(true) {
             self.note(tool, format!("does not recover: {recovered}"));
         } else if example.asks_the_station() && self.trouble.exact {

@@ -77,9 +77,13 @@ pub enum OperationError {
         role: String,
         nearest: Option<String>,
     },
-    #[error("The {holder} has the role '{role}' already; choose another name or delete that role first.")]
+    #[error(
+        "The {holder} has the role '{role}' already; choose another name or delete that role first."
+    )]
     DuplicateRole { holder: Holder, role: String },
-    #[error("The {holder} takes the role '{role}' over from the equipment type '{ancestor}'; rename it there.")]
+    #[error(
+        "The {holder} takes the role '{role}' over from the equipment type '{ancestor}'; rename it there."
+    )]
     InheritedRole {
         holder: Holder,
         role: String,
@@ -99,9 +103,13 @@ pub enum OperationError {
         index: usize,
         source: Box<OperationError>,
     },
-    #[error("The document to import has no id at {place}; give every entry an id. Nothing was imported.")]
+    #[error(
+        "The document to import has no id at {place}; give every entry an id. Nothing was imported."
+    )]
     ImportWithoutId { place: String },
-    #[error("The document to import has the id '{id}' twice, at {first} and {second}; keep one of them. Nothing was imported.")]
+    #[error(
+        "The document to import has the id '{id}' twice, at {first} and {second}; keep one of them. Nothing was imported."
+    )]
     ImportDuplicate {
         id: String,
         first: String,

@@ -149,7 +149,11 @@ fn add<T: Entry>(entries: &mut Vec<T>, incoming: Vec<T>) -> SectionCount {
     let known: HashSet<String> = entries.iter().map(|entry| entry.id().to_owned()).collect();
     let total = incoming.len();
     let before = entries.len();
-    entries.extend(incoming.into_iter().filter(|entry| !known.contains(entry.id())));
+    entries.extend(
+        incoming
+            .into_iter()
+            .filter(|entry| !known.contains(entry.id())),
+    );
     let added = entries.len() - before;
     SectionCount {
         added,
@@ -168,7 +172,10 @@ fn merge_extra(
             (Some(Value::Array(present)), Value::Array(list)) if key == SCHEDULES => {
                 let mut count = SectionCount::default();
                 for item in list {
-                    if present.iter().any(|known| known.get("id") == item.get("id")) {
+                    if present
+                        .iter()
+                        .any(|known| known.get("id") == item.get("id"))
+                    {
                         count.skipped += 1;
                     } else {
                         count.added += 1;

@@ -56,9 +56,7 @@ impl Referers {
         const NAMED: usize = 3;
         let named = self.0.iter().take(NAMED);
         let mut words: Vec<String> = named
-            .map(|change| {
-                format!("{} '{}' ({})", change.kind.noun(), change.id, change.field)
-            })
+            .map(|change| format!("{} '{}' ({})", change.kind.noun(), change.id, change.field))
             .collect();
         if self.0.len() > NAMED {
             words.push(format!("{} more", self.0.len() - NAMED));

@@ -12,9 +12,18 @@ use super::section::{Entry, EntryKind, find, find_mut, nearest, unknown};
 /// An entry, or a role of equipment or of an equipment type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    Entry { kind: EntryKind, id: String },
-    EquipmentRole { equipment: String, role: String },
-    TypeRole { equipment_type: String, role: String },
+    Entry {
+        kind: EntryKind,
+        id: String,
+    },
+    EquipmentRole {
+        equipment: String,
+        role: String,
+    },
+    TypeRole {
+        equipment_type: String,
+        role: String,
+    },
 }
 
 /// Removes an entry or a role and returns what changed with it.
@@ -121,7 +130,10 @@ fn remove_type_role(
         .iter()
         .map(|entry| {
             entry.points.contains_key(role) && {
-                let chain = lineage(document, entry.equipment_type.as_deref().unwrap_or_default());
+                let chain = lineage(
+                    document,
+                    entry.equipment_type.as_deref().unwrap_or_default(),
+                );
                 chain.iter().any(|above| above.id == type_id)
                     && chain.iter().all(|above| own_role(above, role).is_none())
             }

@@ -128,7 +128,13 @@ fn rename_type_role(
             if point.role == role {
                 point.role = new.to_owned();
                 if member.id != type_id {
-                    changes.push(followed(EntryKind::EquipmentType, &member.id, "typical_points", role, new));
+                    changes.push(followed(
+                        EntryKind::EquipmentType,
+                        &member.id,
+                        "typical_points",
+                        role,
+                        new,
+                    ));
                 }
             }
         }
@@ -139,7 +145,13 @@ fn rename_type_role(
     };
     for entry in document.equipment.iter_mut().filter(|entry| belongs(entry)) {
         rename_equipment_role(entry, role, new)?;
-        changes.push(followed(EntryKind::Equipment, &entry.id, "points", role, new));
+        changes.push(followed(
+            EntryKind::Equipment,
+            &entry.id,
+            "points",
+            role,
+            new,
+        ));
     }
     Ok(changes)
 }

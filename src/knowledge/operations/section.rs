@@ -229,13 +229,13 @@ pub(super) fn stored_ord(
         })
 }
 
-/// The text most like `wanted`, when it is alike enough to be a slip of the keyboard.
+/// The text most like `wanted`, the first of several, when it is alike enough to be a slip of the keyboard.
 pub(super) fn nearest<'a>(
     candidates: impl Iterator<Item = &'a str>,
     wanted: &str,
 ) -> Option<String> {
     /// Jaro–Winkler; a slip of one or two letters stays above, unrelated ids stay below.
-    const ALIKE: f64 = 0.85;
+    const ALIKE: f64 = 0.8;
     let wanted = wanted.to_lowercase();
     candidates
         .filter(|candidate| !candidate.is_empty())
@@ -244,6 +244,6 @@ pub(super) fn nearest<'a>(
             (candidate, likeness)
         })
         .filter(|(_, likeness)| *likeness >= ALIKE)
-        .max_by(|left, right| left.1.total_cmp(&right.1))
+        .reduce(|best, next| if next.1 > best.1 { next } else { best })
         .map(|(candidate, _)| candidate.to_owned())
 }
