@@ -113,6 +113,29 @@ async fn a_client_on_standard_input_uses_a_running_bridge() {
 }
 
 #[tokio::test]
+async fn a_client_on_standard_input_is_told_which_lists_changed() {
+    let served = Served::start().await;
+    let mut talk = Talk::with(&served.server.endpoint(), TOKEN);
+    talk.ask(request("initialize", json!({}))).await;
+    talk.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .await;
+    for lost in [false, true] {
+        if lost {
+            served.server.sessions().end_all();
+        }
+        assert_eq!(
+            talk.ask(request("ping", json!({}))).await["result"],
+            json!({})
+        );
+        // What is said before the stream is open waits for it in the session.
+        served.bridge.resources_changed();
+        let told = talk.hear().await;
+        assert_eq!(told["method"], "notifications/resources/list_changed");
+    }
+    talk.end().await;
+}
+
+#[tokio::test]
 async fn a_session_that_the_bridge_has_lost_is_opened_again() {
     let served = Served::start().await;
     let mut talk = Talk::with(&served.server.endpoint(), TOKEN);

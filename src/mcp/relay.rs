@@ -4,6 +4,8 @@
 //! restarted, or the session was idle for long) it is opened again with the same `initialize`, and the message is
 //! sent once more: a bridge that does not know the session has not acted on it.
 
+mod pushes;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -15,10 +17,11 @@ use futures::{SinkExt, StreamExt};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
 use super::declared::Declared;
@@ -38,6 +41,9 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(180);
 /// Time to tell the bridge that the session ends.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// Tells a session that was opened again that its client is ready.
+const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
 /// Messages that may be under way at the same time.
 const IN_FLIGHT: usize = 64;
 
@@ -49,6 +55,8 @@ pub struct Relay {
     url: Url,
     token: Secret,
     session: Mutex<Session>,
+    /// The id of the session, for whoever listens to it.
+    opened: watch::Sender<Option<HeaderValue>>,
 }
 
 #[derive(Default)]
@@ -76,6 +84,7 @@ impl Relay {
             url,
             token,
             session: Mutex::default(),
+            opened: watch::Sender::new(None),
         })
     }
 
@@ -97,6 +106,10 @@ impl Relay {
         let output = Arc::new(Mutex::new(FramedWrite::new(output, LinesCodec::new())));
         let mut lines = FramedRead::new(input, Lines::default());
         let mut running = JoinSet::new();
+        let (listener, heard) = (relay.clone(), output.clone());
+        let listening = AbortOnDropHandle::new(tokio::spawn(async move {
+            listener.listen(&heard).await;
+        }));
         loop {
             let line = tokio::select! {
                 line = lines.next() => line,
@@ -128,6 +141,7 @@ impl Relay {
             while running.try_join_next().is_some() {}
         }
         while running.join_next().await.is_some() {}
+        drop(listening);
         if tokio::time::timeout(FAREWELL, relay.close()).await.is_err() {
             tracing::debug!("the bridge did not answer the end of the session");
         }
@@ -188,6 +202,7 @@ impl Relay {
         let response = self.post(body.clone(), None).await?;
         session.id = response.headers.get(SESSION_HEADER).cloned();
         session.initialize = Some(body);
+        self.opened.send_replace(session.id.clone());
         drop(session);
         self.forward(response, output).await
     }
@@ -239,6 +254,10 @@ impl Relay {
             )));
         }
         session.id = response.headers.get(SESSION_HEADER).cloned();
+        // The client has said so of the lost session already.
+        let ready = Bytes::from_static(READY.as_bytes());
+        self.post(ready, session.id.clone()).await?;
+        self.opened.send_replace(session.id.clone());
         Ok(session.id.clone())
     }
 

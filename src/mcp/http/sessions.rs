@@ -37,6 +37,8 @@ pub struct Session {
     handle: LocalSessionHandle,
     last_used: Mutex<Instant>,
     busy: AtomicUsize,
+    /// Events that its streams have passed on so far.
+    pushed: AtomicUsize,
     stop: CancellationToken,
 }
 
@@ -105,6 +107,16 @@ impl Session {
     /// The session has ended.
     pub async fn listen(&self) -> Result<Receiver<ServerSseMessage>, SessionError> {
         Ok(self.handle.establish_common_channel().await?.inner)
+    }
+
+    /// Whether no stream has passed on this event yet; from now on one has.
+    ///
+    /// rmcp gives a new stream the events that it keeps from the beginning, because it does not know what was read.
+    pub fn is_new(&self, event: &ServerSseMessage) -> bool {
+        let id = event.event_id.as_deref().unwrap_or_default();
+        let index = id.split('/').next().and_then(|index| index.parse().ok());
+        let Some(index) = index else { return true };
+        self.pushed.fetch_max(index + 1, Ordering::Relaxed) <= index
     }
 
     /// Ends the session and what it had subscribed to.
@@ -177,6 +189,7 @@ impl SessionTable {
             handle,
             last_used: Mutex::new(Instant::now()),
             busy: AtomicUsize::new(0),
+            pushed: AtomicUsize::new(0),
             stop,
         });
         sessions.insert(id, session.clone());

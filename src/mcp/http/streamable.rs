@@ -127,6 +127,9 @@ async fn push_stream(front: &Front, session: Arc<Session>) -> Response {
                 },
             };
             let Some(event) = event else { return };
+            if !session.is_new(&event) {
+                continue;
+            }
             let Some(message) = event.message else {
                 continue;
             };
