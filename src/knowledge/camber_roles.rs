@@ -42,6 +42,26 @@ pub struct CamberRole {
     pub haystack_tags: String,
 }
 
+impl CamberRole {
+    /// The kind of the role's points, as its unit tells it.
+    pub fn kind(&self) -> &'static str {
+        match self.unit.as_str() {
+            _ if self.status => "boolean",
+            "degF" => "temperature",
+            "degF difference" => "temperature_difference",
+            "percent RH" => "humidity",
+            "percent" => "percent",
+            "cfm" | "gpm" => "flow",
+            "inH2O" | "psig" => "pressure",
+            unit if unit.starts_with("psi") => "pressure",
+            "ppm" => "ppm",
+            "kW" => "power",
+            unit if unit.starts_with("kBtu/h") => "power",
+            _ => "count",
+        }
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RoleMap {
@@ -148,6 +168,19 @@ mod tests {
                 camber_role_named(role).is_none(),
                 "{role} stands for itself"
             );
+        }
+    }
+
+    #[test]
+    fn the_kind_that_a_unit_tells_is_the_one_of_the_standard_types() {
+        let (_, tree) = format::parse("standard", STANDARD_TYPES).unwrap();
+        let document = decode::decode("standard", tree).unwrap().document;
+        for equipment_type in &document.equipment_types {
+            for point in &equipment_type.typical_points {
+                if let Some(role) = camber_role_named(&point.role) {
+                    assert_eq!(Some(role.kind()), point.kind.as_deref(), "{}", point.role);
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! - [`shipped`]: tables and standard types that come with the bridge; [`kinds`]: the catalogue of point kinds.
 //! - [`camber_roles`]: what roles and types are called in CAMBER.
 //! - [`demo_model`]: the demo site, mapped.
+//! - [`export`]: the model as a Project Haystack grid or a Brick graph.
 //! - [`decode`]: tree → document, with warnings for what was tolerated.
 //! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
 //! - [`operations`]: edits as pure functions on a document: create, update, remove, rename, import.
@@ -21,6 +22,7 @@ pub mod decode;
 pub mod demo_model;
 pub mod document;
 pub mod error;
+pub mod export;
 pub mod format;
 pub mod kinds;
 pub mod model;
