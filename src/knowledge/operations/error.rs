@@ -67,7 +67,7 @@ pub enum OperationError {
         holder: Holder,
         field: String,
         ord: String,
-        source: OrdError,
+        source: Box<OrdError>,
     },
     #[error("A role of the {holder} is blank; name the role, for example supply_air_temp.")]
     BlankRole { holder: Holder },

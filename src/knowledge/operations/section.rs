@@ -225,7 +225,7 @@ pub(super) fn stored_ord(
             holder: holder.clone(),
             field: field.to_owned(),
             ord: text.to_owned(),
-            source,
+            source: Box::new(source),
         })
 }
 
