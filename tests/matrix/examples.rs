@@ -177,6 +177,13 @@ fn table() -> Vec<Example> {
     ]
 }
 
+/// The same without edits of the bridge's own files: the station is nothing to those, and each call is a save to the disk.
+pub fn without_edits(registry: &Registry) -> Vec<Example> {
+    let mut examples = of(registry);
+    examples.retain(|example| !example.edits_own_files);
+    examples
+}
+
 /// The example of every tool of a registry.
 pub fn of(registry: &Registry) -> Vec<Example> {
     let mut table = table();
