@@ -12,7 +12,6 @@ pub mod load;
 pub mod policy;
 pub mod template;
 mod tree;
-pub mod watch;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

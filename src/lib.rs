@@ -13,6 +13,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod durable_file;
+pub mod file_watch;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod knowledge;

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use crate::clock::SystemClock;
 use crate::config::policy::{Policy, SharedPolicy};
 use crate::config::{Config, StationConfig};
-use crate::knowledge::{KnowledgeState, KnowledgeStore};
+use crate::knowledge::{KnowledgeState, KnowledgeStore, StoreOptions};
 use crate::mcp::auth::Authenticator;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::HttpOptions;
@@ -95,7 +95,8 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         TypeCache::new(),
         station.time_zone,
     ));
-    let knowledge = Arc::new(KnowledgeStore::open(&config.knowledge_file));
+    let policy = SharedPolicy::new(Policy::of(config));
+    let knowledge = Arc::new(open_knowledge(config, policy.clone()));
     let stations: SharedStations = Arc::new(ServiceStation(facade.clone()));
     let tools = tools(config, stations.clone(), knowledge.clone())?;
     let mut bridge = Bridge::new(
@@ -124,9 +125,21 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
             tls: None,
         },
         station: StationEnd(facade),
+        policy,
         knowledge,
-        policy: SharedPolicy::new(Policy::of(config)),
     })
+}
+
+fn open_knowledge(config: &Config, policy: SharedPolicy) -> KnowledgeStore {
+    KnowledgeStore::open_with(
+        &config.knowledge_file,
+        StoreOptions {
+            auto_backup: config.knowledge_auto_backup,
+            backup_count: config.knowledge_backup_count,
+            read_only: Arc::new(move || policy.current().knowledge_read_only),
+            ..StoreOptions::default()
+        },
+    )
 }
 
 /// The definitions of everything, without a station behind them.

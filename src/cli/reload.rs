@@ -11,7 +11,7 @@ use super::logging::LogSwitch;
 use crate::config::Config;
 use crate::config::load::{ConfigError, Settings, read};
 use crate::config::policy::{Policy, SharedPolicy};
-use crate::config::watch::FileWatch;
+use crate::file_watch::FileWatch;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::OpenSessions;
 

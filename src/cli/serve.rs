@@ -16,6 +16,7 @@ use super::shutdown::{self, Ending};
 use crate::config::Config;
 use crate::config::load::{ENVIRONMENT_PREFIX, Settings, read};
 use crate::config::policy::SharedPolicy;
+use crate::knowledge::KnowledgeStore;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::certificate::{CertificateSource, Certificates};
 use crate::mcp::http::{HttpServer, OpenSessions};
@@ -130,6 +131,13 @@ impl Source {
     }
 }
 
+/// Takes up what other programs write into the knowledge file. A bridge that cannot watch it serves nevertheless.
+fn watch_knowledge(knowledge: &Arc<KnowledgeStore>, stop: CancellationToken) {
+    if let Err(error) = knowledge.watch(stop) {
+        tracing::warn!(file = %knowledge.path().display(), %error, "the knowledge file cannot be watched; call reloadKnowledge after changing it by hand");
+    }
+}
+
 async fn serve_stdio(
     assembly: Assembly,
     source: Option<Source>,
@@ -139,6 +147,7 @@ async fn serve_stdio(
         let (bridge, policy) = (assembly.bridge.clone(), assembly.policy.clone());
         source.watch(bridge, policy, None, stop.clone());
     }
+    watch_knowledge(&assembly.knowledge, stop.clone());
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     let bridge = assembly.bridge.clone();
     follow_knowledge(bridge.clone(), &assembly.knowledge, stop.clone());
@@ -192,6 +201,7 @@ pub async fn start_http(
         policy: _,
     } = assembly;
     follow_knowledge(bridge.clone(), &knowledge, stop.clone());
+    watch_knowledge(&knowledge, stop.clone());
     if let Some(source) = &config.tls {
         http.tls = Some(open_certificate(source, &stop)?);
     }

@@ -334,9 +334,6 @@ pub const KEYS: &[Key] = &[
 /// version; `init` leaves them out. Whoever gives one its function takes it off this list.
 pub const WITHOUT_FUNCTION: &[&str] = &[
     "enableTestSetup",
-    "knowledgeAutoBackup",
-    "knowledgeBackupCount",
-    "knowledge.readOnly",
     "writes.enabled",
     "writes.serviceAccountMayWrite",
     "writes.readbackDelayMs",

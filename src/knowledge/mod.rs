@@ -31,6 +31,9 @@ pub mod shipped;
 pub mod store;
 pub mod validation;
 
+#[cfg(test)]
+mod round_trip_tests;
+
 pub use document::{
     Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint, TypicalPoint,
 };

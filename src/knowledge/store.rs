@@ -9,6 +9,7 @@ mod backup;
 mod editing;
 mod reading;
 mod saving;
+mod watching;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

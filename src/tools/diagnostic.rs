@@ -205,7 +205,8 @@ impl Tool for GetServiceHealth {
                     "knowledgeAuditLog",
                     object()
                         .required("path", schema::string("Path of the log."))
-                        .required("writable", schema::boolean("Whether it can be written.")),
+                        .required("writable", schema::boolean("Whether it can be written."))
+                        .optional("error", schema::string("Why the last edit was not logged.")),
                 )
                 .required("sampleResource", schema::string("ok, empty, or missing: …"))
                 .required("station", station_schema()),
@@ -241,14 +242,18 @@ impl Tool for GetServiceHealth {
             } else {
                 "ok"
             };
+            let mut log = json!({
+                "path": audit_log.display().to_string(),
+                "writable": is_writable(&audit_log),
+            });
+            if let Some(error) = self.knowledge.audit_failure() {
+                log["error"] = json!(error);
+            }
             Ok(ToolOutput::json(json!({
                 "alarmService": service_text(&report.alarm_service),
                 "historyService": service_text(&report.history_service),
                 "knowledgeFile": file,
-                "knowledgeAuditLog": {
-                    "path": audit_log.display().to_string(),
-                    "writable": is_writable(&audit_log),
-                },
+                "knowledgeAuditLog": log,
                 "sampleResource": sample,
                 "station": station_json(&report),
             })))

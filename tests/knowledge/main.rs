@@ -3,6 +3,7 @@
 mod desk;
 mod editing;
 mod importing;
+mod kill;
 mod saving;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,7 +1,8 @@
 //! The log of knowledge edits: one JSON line for each (Tool surface §9.5, §12 item 24).
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::sync::PoisonError;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -44,12 +45,7 @@ impl Shared {
     /// Appends a line. The edit is saved by then, so a failure is logged and shown by getServiceHealth.
     pub(super) fn log(&self, record: &AuditRecord) {
         let path = self.audit_log_path();
-        let line = format!("{}\n", record.0);
-        let outcome = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .and_then(|mut file| file.write_all(line.as_bytes()));
+        let outcome = append(&path, &record.0.to_string());
         let failure = outcome.err().map(|error| {
             tracing::error!(log = %path.display(), %error, "an edit of the knowledge was saved but not logged");
             error.to_string()
@@ -60,4 +56,20 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner) = failure;
         self.done(SaveStep::Logged);
     }
+}
+
+/// Appends a line; the rest of a line that a killed process left behind stays a line of its own.
+fn append(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .read(true)
+        .append(true)
+        .open(path)?;
+    let mut last = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    let start = if last == [b'\n'] { "" } else { "\n" };
+    file.write_all(format!("{start}{line}\n").as_bytes())
 }

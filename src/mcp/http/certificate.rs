@@ -15,7 +15,7 @@ use rustls::sign::CertifiedKey;
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
-use crate::config::watch::FileWatch;
+use crate::file_watch::FileWatch;
 use crate::station::http::fingerprint_of;
 
 const CERTIFICATE_NAME: &str = "tls-certificate.pem";

@@ -1,4 +1,4 @@
-//! Notices that the configuration file changed.
+//! Notices that a file got another content: the configuration, certificates, the knowledge file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,13 +25,18 @@ impl FileWatch {
     /// The folder cannot be watched.
     pub fn start(path: &Path) -> notify::Result<Self> {
         let (sender, events) = mpsc::channel(1);
+        let watched = path.to_owned();
+        // Orchestrators swap the folder that a link leads through: then every name in the folder counts.
+        let any_name = path.is_symlink();
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             // A full queue means that a look at the file is due already.
             match event {
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
-                Ok(_) => drop(sender.try_send(())),
+                Ok(event) if any_name || concerns(&event, &watched) => drop(sender.try_send(())),
+                // A log beside the file would keep it from ever being quiet.
+                Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "changes of the configuration file may go unnoticed");
+                    tracing::warn!(file = %watched.display(), %error, "changes of this file may go unnoticed");
                 }
             }
         })?;
@@ -67,6 +72,15 @@ impl FileWatch {
             }
         }
     }
+}
+
+fn concerns(event: &Event, file: &Path) -> bool {
+    event.need_rescan()
+        || event.paths.is_empty()
+        || event
+            .paths
+            .iter()
+            .any(|path| path.file_name() == file.file_name())
 }
 
 fn fingerprint(path: &Path) -> Option<Vec<u8>> {
