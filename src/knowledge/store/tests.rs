@@ -81,7 +81,9 @@ fn editor() -> Editor {
     }
 }
 
-fn add(id: &str) -> impl FnOnce(&mut KnowledgeDocument) -> Result<Edited<usize>, EditError> + Send + use<> {
+fn add(
+    id: &str,
+) -> impl FnOnce(&mut KnowledgeDocument) -> Result<Edited<usize>, EditError> + Send + use<> {
     let id = id.to_owned();
     move |document| {
         document.equipment.push(Equipment {
