@@ -55,7 +55,7 @@ impl Prompt for NewStation {
             &["importKnowledge", "createEquipmentType"],
             "Agree on the equipment types. Offer two starts: the resource `niagara://kinds/catalog`, which shows the \
              types and point kinds known so far, and `importKnowledge` with source='sample' mode='merge', which adds \
-             five common types. Create each further type with `createEquipmentType` when the user has confirmed it.",
+             five common types (source='standard' adds all types that come with this bridge). Create each further type with `createEquipmentType` when the user has confirmed it.",
         )
         .step(
             &["createEquipment"],
@@ -65,7 +65,9 @@ impl Prompt for NewStation {
         .step(
             &["getSlots", "assignPointToEquipment"],
             "For each one find the key points with `listChildren` on its folder and `getSlots` on the points (facets \
-             tell the units), and assign them with `assignPointToEquipment`, the roles of its type first.",
+             tell the units), and assign them with `assignPointToEquipment`, the roles of its type first. A point \
+             that belongs to no equipment, such as a room sensor, is created in its space with \
+             `createStandalonePoint`.",
         )
         .step(
             &["validateKnowledge"],
@@ -131,7 +133,7 @@ impl Prompt for Continue {
         .step(
             &["createEquipment", "assignPointToEquipment"],
             "Continue there with `createEquipment` for equipment that is missing and `assignPointToEquipment` for its \
-             points.",
+             points. A point that belongs to no equipment goes to its space with `createStandalonePoint`.",
         )
         .step(
             &["validateKnowledge"],
@@ -151,6 +153,10 @@ impl Prompt for Continue {
             &["diffStation"],
             "Call `diffStation` to see what changed on the station since the model was last verified, and correct what \
              points to something that is gone.",
+        )
+        .further(
+            &["checkKnowledgeIntegrity"],
+            "Call `checkKnowledgeIntegrity` at the end; every reference has to lead to something on the station.",
         )
         .end(CONFIRM))
     }
