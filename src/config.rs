@@ -26,6 +26,7 @@ use crate::mcp::http::checks::InboundLimits;
 use crate::mcp::http::health::RequiredService;
 use crate::mcp::protocol::Revision;
 pub use crate::secrecy::Secret;
+use crate::station::fox::FoxTarget;
 use crate::station::http::{HttpLimits, Trust};
 use crate::station::web::LoginScheme;
 use crate::tools::ToolSets;
@@ -47,6 +48,8 @@ pub struct StationConfig {
     pub trust: Trust,
     /// Zone of the station's wall clock; none = ask the station.
     pub time_zone: Option<chrono_tz::Tz>,
+    /// Fox port of the station; none = not asked.
+    pub fox: Option<FoxTarget>,
     pub limits: HttpLimits,
     /// Pause after a failed login.
     pub latch: Duration,
@@ -391,6 +394,14 @@ fn station(settings: &Settings) -> Result<Option<StationConfig>, ConfigError> {
                         format!("'{name}' is no zone name such as America/New_York"),
                     )
                 })
+            })
+            .transpose()?,
+        fox: settings
+            .text("station.fox")
+            .map(|target| {
+                target
+                    .parse::<FoxTarget>()
+                    .map_err(|error| settings.wrong("station.fox", error.to_string()))
             })
             .transpose()?,
         limits: HttpLimits {

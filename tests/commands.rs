@@ -170,6 +170,12 @@ fn the_demo_serves_clients_that_start_a_program() {
         "station": { "url": demo.station, "user": account.user, "password": account.password },
     });
     std::fs::write(&config, settings.to_string()).expect("write");
+    let (code, words, said) = run(&["probe", "--no-fox", "--config", text(&config)]);
+    assert_eq!(code, 0, "{said}");
+    for known in ["Harborview", "accepted", "America/New_York"] {
+        assert!(words.contains(known), "{known} in {words}");
+    }
+    assert!(!words.contains(account.password) && !said.contains(account.password));
     let (code, answers) = converse(
         bridge(&["serve", "--stdio", "--config", text(&config)]),
         &script(),
@@ -326,8 +332,8 @@ fn mistakes_end_with_a_sentence_and_the_right_code() {
         (vec!["probe", "http://127.0.0.1:9"], 1, "cannot be reached"),
         (
             vec!["probe", "ftp://127.0.0.1"],
-            1,
-            "no http or https address",
+            2,
+            "no http, https, fox or foxs address",
         ),
         (
             vec!["stdio", "--url", "http://127.0.0.1:9/mcp"],
@@ -342,7 +348,13 @@ fn mistakes_end_with_a_sentence_and_the_right_code() {
             "no/README.md cannot be read",
         ),
         (vec!["bogus"], 2, "bogus"),
-        (vec!["probe"], 2, "<URL>"),
+        (vec!["probe"], 2, "URL|HOST[:PORT]"),
+        (vec!["probe", "10.0.0.1-20"], 2, "never probed"),
+        (
+            vec!["probe", "127.0.0.1", "--password-file", "x"],
+            2,
+            "--user",
+        ),
     ] {
         let (ended, stdout, stderr) = run(&arguments);
         assert_eq!(ended, code, "{arguments:?}: {stderr}");

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
+use crate::station::fox::probe::{FOX_PORT, FOXS_PORT};
+
 /// Lets MCP clients work with a Tridium Niagara station, from beside it.
 #[derive(Debug, Parser)]
 #[command(name = "niagara-bridge", version, about, max_term_width = 100)]
@@ -52,7 +54,7 @@ pub enum Command {
     Stdio(StdioOptions),
     /// Write a commented configuration file with a fresh token.
     Init(InitOptions),
-    /// Tell what a station offers, without logging in.
+    /// Tell what a station offers, in words, and which settings fit it.
     Probe(ProbeOptions),
     /// Write the tables of tools, resources and prompts into the README.
     Docs(DocsOptions),
@@ -105,8 +107,48 @@ pub struct InitOptions {
 
 #[derive(Debug, Args)]
 pub struct ProbeOptions {
-    /// Address of the station's web service, such as https://192.0.2.10; without http:// or https:// both are tried.
-    pub url: String,
+    /// Address of the station, such as https://192.0.2.10 or station.example:8443; without http:// or https:// both
+    /// are tried. fox:// and foxs:// name a Fox port.
+    #[arg(value_name = "URL|HOST[:PORT]", required_unless_present = "config")]
+    pub address: Option<String>,
+    /// Port of plain Fox.
+    #[arg(long, default_value_t = FOX_PORT)]
+    pub fox_port: u16,
+    /// Port of Fox over TLS.
+    #[arg(long, default_value_t = FOXS_PORT)]
+    pub foxs_port: u16,
+    /// Leave the Fox ports alone.
+    #[arg(long)]
+    pub no_fox: bool,
+    /// Station account to log in with, once; the password comes from --password-file or --password-env.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// File that holds its password.
+    #[arg(long, requires = "user")]
+    pub password_file: Option<PathBuf>,
+    /// Environment variable that holds its password.
+    #[arg(long, default_value = "NIAGARA_STATION_PASSWORD")]
+    pub password_env: String,
+    /// How the account logs in; other ways are not tried.
+    #[arg(long, value_enum, default_value_t = ProbeScheme::FormScram)]
+    pub scheme: ProbeScheme,
+    /// Configuration file of the bridge: its station, account and certificate settings are used.
+    #[arg(long)]
+    pub config: Option<PathBuf>,
+    /// SHA-256 fingerprint of the station's certificate.
+    #[arg(long)]
+    pub fingerprint: Option<String>,
+    /// PEM file of the authority that signed the station's certificate.
+    #[arg(long, conflicts_with = "fingerprint")]
+    pub ca_file: Option<PathBuf>,
+}
+
+/// The ways to log in, as `station.scheme` names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProbeScheme {
+    FormScram,
+    HeaderScram,
+    Basic,
 }
 
 #[derive(Debug, Args)]

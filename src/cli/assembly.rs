@@ -90,11 +90,11 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         "station.url is not set; fill in the block 'station' of the configuration (`niagara-bridge init` writes one)",
     )?;
     let session = WebSession::new(web_options(station), SystemClock::shared())?;
-    let facade = Arc::new(StationFacade::new(
-        session,
-        TypeCache::new(),
-        station.time_zone,
-    ));
+    let mut facade = StationFacade::new(session, TypeCache::new(), station.time_zone);
+    if let Some(fox) = &station.fox {
+        facade = facade.with_fox(fox.clone(), station.trust.clone());
+    }
+    let facade = Arc::new(facade);
     let policy = SharedPolicy::new(Policy::of(config));
     let knowledge = Arc::new(open_knowledge(config, policy.clone()));
     let stations: SharedStations = Arc::new(ServiceStation(facade.clone()));

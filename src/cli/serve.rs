@@ -88,7 +88,7 @@ fn warn_of_readers(file: &Path) {
 fn warn_of_readers(_file: &Path) {}
 
 /// The variables of this process that override the file.
-fn environment() -> Vec<(String, String)> {
+pub(super) fn environment() -> Vec<(String, String)> {
     let own = std::env::vars_os().filter_map(|(name, value)| {
         let name = name
             .into_string()

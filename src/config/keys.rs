@@ -209,6 +209,12 @@ pub const KEYS: &[Key] = &[
         "Zone of the station's clock, such as America/New_York. Empty: ask the station.",
     ),
     key(
+        "station.fox",
+        Kind::Text,
+        "",
+        "Fox port of the station, fox://HOST:1911 or foxs://HOST:4911, for liveness in getServiceHealth: one hello a minute at most, never a login. Empty: not asked.",
+    ),
+    key(
         "station.tls.caFile",
         Kind::Text,
         "",

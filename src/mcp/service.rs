@@ -21,6 +21,7 @@ use super::list_changes;
 use super::metrics::CallOutcome;
 use super::protocol::{complete, discover_result, initialize_result};
 use super::subscriptions;
+use crate::station::echo::shortened;
 use crate::tools::redaction::redacted;
 use crate::tools::{CallContext, ErrorCode, LogLevel, Principal, RpcError, ToolSets};
 
@@ -292,7 +293,7 @@ impl BridgeService {
 fn no_method(method: &str) -> RpcError {
     RpcError::new(
         ErrorCode::MethodNotFound,
-        format!("There is no method '{method}'."),
+        format!("There is no method '{}'.", shortened(method)),
     )
     .with("method", method)
 }

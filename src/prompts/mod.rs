@@ -14,6 +14,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use crate::knowledge::KnowledgeStore;
+use crate::station::echo::shortened;
 use crate::tools::{CallContext, ErrorCode, RpcError, ToolError, ToolOutput};
 
 /// The seven prompts of the tool surface, in its order (Tool surface §11).
@@ -221,7 +222,10 @@ impl PromptRegistry {
             .ok_or_else(|| {
                 RpcError::new(
                     ErrorCode::InvalidParams,
-                    format!("There is no prompt '{name}'; prompts/list names those that exist."),
+                    format!(
+                        "There is no prompt '{}'; prompts/list names those that exist.",
+                        shortened(name)
+                    ),
                 )
                 .with("promptName", name)
             })

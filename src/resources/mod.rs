@@ -29,6 +29,7 @@ use futures::stream::BoxStream;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 
+use crate::station::echo::shortened;
 use crate::tools::{CallContext, ErrorCode, RpcError};
 
 /// Everything but the characters that stand for themselves in a URI (RFC 3986, unreserved).
@@ -235,7 +236,10 @@ impl ResourceRegistry {
             Err(ResourceError::NotFound) => Err(not_found()),
             Err(ResourceError::Failed(reason)) => Err(RpcError::new(
                 ErrorCode::Internal,
-                format!("The resource '{uri}' could not be read: {reason}."),
+                format!(
+                    "The resource '{}' could not be read: {reason}.",
+                    shortened(uri)
+                ),
             )
             .with("uri", uri)),
         }
@@ -258,7 +262,10 @@ impl ResourceRegistry {
             Some(Err(ResourceError::NotFound)) => Err(not_found(uri)),
             Some(Err(ResourceError::Failed(reason))) => Err(RpcError::new(
                 ErrorCode::Internal,
-                format!("The resource '{uri}' cannot be watched: {reason}."),
+                format!(
+                    "The resource '{}' cannot be watched: {reason}.",
+                    shortened(uri)
+                ),
             )
             .with("uri", uri)),
             None => Err(RpcError::new(
@@ -327,7 +334,10 @@ impl ResourceRegistry {
 fn not_found(uri: &str) -> RpcError {
     RpcError::new(
         ErrorCode::ResourceNotFound,
-        format!("There is no resource '{uri}'; resources/list and resources/templates/list name those that exist."),
+        format!(
+            "There is no resource '{}'; resources/list and resources/templates/list name those that exist.",
+            shortened(uri)
+        ),
     )
     .with("uri", uri)
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::echo::{explained, shortened};
 use super::ord::OrdError;
 use super::time::TimeError;
 
@@ -121,12 +122,15 @@ pub enum StationError {
     )]
     LoginTimeout { station: String, after: Duration },
     /// The answer did not come in time.
-    #[error("{what} was not answered within {:.1} s; ask for less, or try again when the station is less busy", .after.as_secs_f64())]
+    #[error(
+        "{} was not answered within {:.1} s; ask for less, or try again when the station is less busy",
+        shortened(what), .after.as_secs_f64()
+    )]
     Timeout { what: String, after: Duration },
     /// The time was over before the bridge, which spares the station, sent the request.
     #[error(
-        "{what} waited {:.1} s for its turn in the bridge and was not sent; the bridge asks this station at most {in_flight} things at a time (limits.inFlight) and {} per second (limits.requestsPerSecond), so make fewer calls at once or raise these limits if the station can bear it",
-        .after.as_secs_f64(), rate_text(.requests_per_second)
+        "{} waited {:.1} s for its turn in the bridge and was not sent; the bridge asks this station at most {in_flight} things at a time (limits.inFlight) and {} per second (limits.requestsPerSecond), so make fewer calls at once or raise these limits if the station can bear it",
+        shortened(what), .after.as_secs_f64(), rate_text(.requests_per_second)
     )]
     Queued {
         what: String,
@@ -135,11 +139,13 @@ pub enum StationError {
         requests_per_second: u32,
     },
     /// The caller gave up.
-    #[error("{what} was cancelled by the caller")]
+    #[error("{} was cancelled by the caller", shortened(what))]
     Cancelled { what: String },
     /// The user may not do this.
     #[error(
-        "the station denies {user} access to {target}: {detail}; grant the permission in the user's role"
+        "the station denies {user} access to {}: {}; grant the permission in the user's role",
+        shortened(target),
+        explained(detail, target)
     )]
     PermissionDenied {
         user: String,
@@ -148,12 +154,16 @@ pub enum StationError {
     },
     /// The ORD, history or document does not exist for this user.
     #[error(
-        "{target} was not found on the station: {detail}; check the spelling, and that the user may read it"
+        "{} was not found on the station: {}; check the spelling, and that the user may read it",
+        shortened(target),
+        explained(detail, target)
     )]
     NotFound { target: String, detail: String },
     /// The station cannot understand the query.
     #[error(
-        "the station does not accept the query {query}: {detail}; check type names, column names and quotes"
+        "the station does not accept the query {}: {}; check type names, column names and quotes",
+        shortened(query),
+        explained(detail, query)
     )]
     BadQuery { query: String, detail: String },
     /// An interface that the operation needs is not there.
@@ -168,7 +178,9 @@ pub enum StationError {
     TimeFormat(#[from] TimeError),
     /// Something else arrived than the interface promises.
     #[error(
-        "{target} answered with {found} where {expected} was expected; check that the address is a Niagara station's web service"
+        "{} answered with {} where {expected} was expected; check that the address is a Niagara station's web service",
+        shortened(target),
+        explained(found, target)
     )]
     Protocol {
         target: String,
@@ -176,14 +188,19 @@ pub enum StationError {
         found: String,
     },
     /// The answer exceeds the limit.
-    #[error("the answer of {target} exceeds {} MiB; ask for less, for example a smaller subtree or a shorter time range", limit / (1 << 20))]
+    #[error(
+        "the answer of {} exceeds {} MiB; ask for less, for example a smaller subtree or a shorter time range",
+        shortened(target), limit / (1 << 20)
+    )]
     TooLarge { target: String, limit: u64 },
     /// The station asks for patience.
     #[error("the station {station} is busy (HTTP {status}); try again in a moment")]
     Busy { station: String, status: u16 },
     /// The station failed while working on the request.
     #[error(
-        "the station failed on {target} (HTTP {status}): {detail}; the station's application director shows the cause"
+        "the station failed on {} (HTTP {status}): {}; the station's application director shows the cause",
+        shortened(target),
+        explained(detail, target)
     )]
     Server {
         target: String,
@@ -192,11 +209,13 @@ pub enum StationError {
     },
     /// A write was sent, but its answer never arrived.
     #[error(
-        "the outcome of writing {target} is unknown: {cause}; read the value back before trying again"
+        "the outcome of writing {} is unknown: {}; read the value back before trying again",
+        shortened(target),
+        explained(cause, target)
     )]
     OutcomeUnknown { target: String, cause: String },
     /// The bridge refuses to send this.
-    #[error("{what} is not acceptable: {detail}")]
+    #[error("{what} is not acceptable: {}", shortened(detail))]
     InvalidInput { what: &'static str, detail: String },
     /// The caller's ORD is not one.
     #[error(transparent)]
@@ -235,6 +254,57 @@ impl StationError {
             Self::OutcomeUnknown { .. } => "outcome-unknown",
             Self::InvalidInput { .. } | Self::Ord(_) => "invalid-input",
             Self::Setup { .. } => "station-setup",
+        }
+    }
+
+    /// The same error about a caller's query as the caller wrote it, where `sent` is what the bridge made of it.
+    pub fn about_query(self, sent: &str, written: &str) -> Self {
+        let own = |text: String| text.replace(sent, written);
+        match self {
+            Self::BadQuery { query, detail } => Self::BadQuery {
+                query: own(query),
+                detail: own(detail),
+            },
+            Self::NotFound { target, detail } => Self::NotFound {
+                target: own(target),
+                detail: own(detail),
+            },
+            Self::PermissionDenied {
+                user,
+                target,
+                detail,
+            } => Self::PermissionDenied {
+                user,
+                target: own(target),
+                detail: own(detail),
+            },
+            Self::Server {
+                target,
+                status,
+                detail,
+            } => Self::Server {
+                target: own(target),
+                status,
+                detail: own(detail),
+            },
+            Self::Protocol {
+                target,
+                expected,
+                found,
+            } => Self::Protocol {
+                target: own(target),
+                expected,
+                found: own(found),
+            },
+            Self::TooLarge { target, limit } => Self::TooLarge {
+                target: own(target),
+                limit,
+            },
+            Self::Timeout { what, after } => Self::Timeout {
+                what: own(what),
+                after,
+            },
+            other => other,
         }
     }
 

@@ -5,6 +5,7 @@
 //! [`facade`] routes an operation to the interface that answers it best.
 
 pub mod boxp;
+pub mod echo;
 pub mod error;
 pub mod facade;
 pub mod facets;

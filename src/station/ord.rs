@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use super::echo::shortened;
+
 mod slot;
 
 pub use slot::{SlotName, SlotPath, escape, unescape};
@@ -16,27 +18,34 @@ pub enum OrdError {
     #[error("the ord is empty; write for example station:|slot:/Drivers")]
     Empty,
     /// A character that may not occur at all.
-    #[error("the ord {ord:?} contains a control character; remove it")]
+    #[error("the ord {:?} contains a control character; remove it", shortened(ord))]
     ControlCharacter { ord: String },
     /// A scheme that this place does not take.
-    #[error("the ord {ord:?} has no usable scheme; {expected}")]
+    #[error("the ord {:?} has no usable scheme; {expected}", shortened(ord))]
     Scheme { ord: String, expected: &'static str },
     /// `//`, `.`, `..` or an empty name in a path.
     #[error(
-        "the ord {ord:?} has the illegal path segment {segment:?}; write names separated by single slashes"
+        "the ord {:?} has the illegal path segment {:?}; write names separated by single slashes",
+        shortened(ord),
+        shortened(segment)
     )]
     Segment { ord: String, segment: String },
     /// A further query behind the component.
-    #[error("the ord {ord:?} continues after the component with '|'; give the component alone")]
+    #[error(
+        "the ord {:?} continues after the component with '|'; give the component alone",
+        shortened(ord)
+    )]
     FurtherQuery { ord: String },
     /// `h:` not followed by hexadecimal digits.
     #[error(
-        "the ord {ord:?} is no handle; a handle is h: and hexadecimal digits, for example h:2f1"
+        "the ord {:?} is no handle; a handle is h: and hexadecimal digits, for example h:2f1",
+        shortened(ord)
     )]
     Handle { ord: String },
     /// A name that cannot be a slot name.
     #[error(
-        "{name:?} cannot be a slot name; a name is not empty and has no '/', '|' or control character"
+        "{:?} cannot be a slot name; a name is not empty and has no '/', '|' or control character",
+        shortened(name)
     )]
     Name { name: String },
 }

@@ -1,12 +1,13 @@
 //! Station times: zone-aware stamps, the station's encoding and the time arguments of clients.
 
 use chrono::{
-    DateTime, Days, FixedOffset, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, Offset,
-    SecondsFormat, TimeDelta, TimeZone, Utc,
+    DateTime, Datelike, Days, FixedOffset, LocalResult, NaiveDate, NaiveDateTime, NaiveTime,
+    Offset, SecondsFormat, TimeDelta, TimeZone, Utc,
 };
 use chrono_tz::Tz;
 use thiserror::Error;
 
+use super::echo::shortened;
 use super::value::ValueError;
 
 mod display;
@@ -18,12 +19,14 @@ pub use display::{DEFAULT_TIME_FORMAT, parse_display_time};
 pub enum TimeError {
     /// Not a time in any accepted form.
     #[error(
-        "{text:?} is not a time; write RFC 3339 such as 2026-03-08T12:00:00-05:00, a date, or epoch milliseconds"
+        "{:?} is not a time; write RFC 3339 such as 2026-03-08T12:00:00-05:00, a date, or epoch milliseconds",
+        shortened(text)
     )]
     Malformed { text: String },
     /// A local time that happens twice.
     #[error(
-        "{text:?} happens twice in {zone} because the clocks go back; add the offset, {earlier} or {later}"
+        "{:?} happens twice in {zone} because the clocks go back; add the offset, {earlier} or {later}",
+        shortened(text)
     )]
     Twice {
         text: String,
@@ -33,15 +36,33 @@ pub enum TimeError {
     },
     /// A local time that never happens.
     #[error(
-        "{text:?} never happens in {zone} because the clocks go forward; add an offset or choose another time"
+        "{:?} never happens in {zone} because the clocks go forward; add an offset or choose another time",
+        shortened(text)
     )]
     Never { text: String, zone: String },
+    /// A second 60: clocks of stations have none, and readings of it differ.
+    #[error(
+        "{:?} is a leap second, which station clocks do not have; write the second before or after it",
+        shortened(text)
+    )]
+    LeapSecond { text: String },
+    /// A year in which no station has records.
+    #[error(
+        "{:?} lies outside the years {FIRST_YEAR} to {LAST_YEAR}; epoch values are milliseconds, not seconds or microseconds",
+        shortened(text)
+    )]
+    OutOfRange { text: String },
     /// The station's display text allows more than one reading.
     #[error(
-        "the station time {text:?} cannot be read with certainty: {reason}; let the station account use a time format with a four-digit year and a numeric offset"
+        "the station time {:?} cannot be read with certainty: {reason}; let the station account use a time format with a four-digit year and a numeric offset",
+        shortened(text)
     )]
     Ambiguous { text: String, reason: String },
 }
+
+/// Years of client times: nothing was recorded before the epoch's century, and stations write years of four digits.
+const FIRST_YEAR: i32 = 1900;
+const LAST_YEAR: i32 = 2999;
 
 /// Formats an instant as RFC 3339 with milliseconds and the zone's offset at that instant.
 ///
@@ -84,7 +105,8 @@ pub fn parse_abs_time(text: &str) -> Result<Option<DateTime<FixedOffset>>, Value
 /// Reads a client's time argument (Tool surface §7, "Time arguments").
 ///
 /// Epoch milliseconds, RFC 3339 with or without fraction and offset, or a date, which is the first instant of that day
-/// in the station's zone. A missing offset is the station's zone; a local time that happens twice or never is refused.
+/// in the station's zone. A missing offset is the station's zone; a local time that happens twice or never is refused,
+/// and so are leap seconds and years outside 1900 to 2999.
 ///
 /// ```
 /// use niagara_bridge::station::time::parse_client_time;
@@ -96,17 +118,43 @@ pub fn parse_abs_time(text: &str) -> Result<Option<DateTime<FixedOffset>>, Value
 /// assert!(read("2026-03-08T02:30:00").is_err());
 /// ```
 pub fn parse_client_time(text: &str, zone: Tz) -> Result<DateTime<Utc>, TimeError> {
+    let instant = read_client_time(text, zone)?;
+    // chrono keeps a second 60 as a nanosecond count beyond one second.
+    if instant.timestamp_subsec_nanos() >= 1_000_000_000 {
+        return Err(TimeError::LeapSecond {
+            text: text.to_owned(),
+        });
+    }
+    in_range(instant.year(), text)?;
+    Ok(instant)
+}
+
+fn in_range(year: i32, text: &str) -> Result<(), TimeError> {
+    match (FIRST_YEAR..=LAST_YEAR).contains(&year) {
+        true => Ok(()),
+        false => Err(out_of_range(text)),
+    }
+}
+
+fn out_of_range(text: &str) -> TimeError {
+    TimeError::OutOfRange {
+        text: text.to_owned(),
+    }
+}
+
+fn read_client_time(text: &str, zone: Tz) -> Result<DateTime<Utc>, TimeError> {
     let trimmed = text.trim();
     let malformed = || TimeError::Malformed {
         text: text.to_owned(),
     };
     let integer = trimmed.strip_prefix('-').unwrap_or(trimmed);
     if !integer.is_empty() && integer.bytes().all(|b| b.is_ascii_digit()) {
-        let millis = trimmed.parse().map_err(|_| malformed())?;
-        return DateTime::from_timestamp_millis(millis).ok_or_else(malformed);
+        let millis = trimmed.parse().map_err(|_| out_of_range(text))?;
+        return DateTime::from_timestamp_millis(millis).ok_or_else(|| out_of_range(text));
     }
     if let Ok(date) = NaiveDate::parse_from_str(trimmed, "%Y-%m-%d") {
-        return start_of_day(date, zone).ok_or_else(malformed);
+        in_range(date.year(), text)?;
+        return start_of_day(date, zone).ok_or_else(|| out_of_range(text));
     }
     let spaced = iso_text(trimmed);
     if let Ok(instant) = DateTime::parse_from_rfc3339(&spaced) {
@@ -119,6 +167,7 @@ pub fn parse_client_time(text: &str, zone: Tz) -> Result<DateTime<Utc>, TimeErro
     }
     for form in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"] {
         if let Ok(local) = NaiveDateTime::parse_from_str(&spaced, form) {
+            in_range(local.year(), text)?;
             return from_local(local, zone, text);
         }
     }
@@ -219,6 +268,39 @@ mod tests {
         ] {
             assert_eq!(client(text).as_deref(), Ok(text));
         }
+    }
+
+    #[test]
+    fn leap_seconds_and_years_without_stations_are_refused_by_their_name() {
+        for text in [
+            "2016-12-31T23:59:60Z",
+            "2016-12-31T18:59:60.500-05:00",
+            "2016-12-31T23:59:60",
+        ] {
+            assert!(
+                matches!(client(text), Err(TimeError::LeapSecond { .. })),
+                "{text}: {:?}",
+                client(text)
+            );
+        }
+        for text in [
+            "0001-01-01",
+            "1899-06-01T00:00:00-05:00",
+            "3000-01-01",
+            "9999-12-31T23:59:59Z",
+            "+262000-01-01T00:00:00Z",
+            "1778299200000000",
+            "-99999999999999",
+            "99999999999999999999999",
+        ] {
+            let error = client(text).unwrap_err();
+            let known = matches!(
+                error,
+                TimeError::OutOfRange { .. } | TimeError::Malformed { .. }
+            );
+            assert!(known && error.to_string().len() < 300, "{text}: {error}");
+        }
+        assert!(client("1900-01-02").is_ok() && client("2999-12-31").is_ok());
     }
 
     #[test]

@@ -38,13 +38,14 @@ impl Tool for BqlQuery {
             let query = arguments.string("query")?;
             let limit = arguments.count("limit", 100);
             // One row more than wanted proves that there is more.
-            let bounded =
-                bound_query(query, limit + 1).map_err(|refusal| query_error(refusal, query))?;
+            let bounded = bound_query(query, limit + 1)
+                .map_err(|refusal| query_error(refusal, query, query))?;
+            let sent = bounded.ord();
             let station = self.0.for_caller(&context.principal)?;
             let table = station
                 .text_table(&scope(context), &bounded, limit)
                 .await
-                .map_err(|error| query_error(error, query))?;
+                .map_err(|error| query_error(error, query, &sent))?;
             let mut structured = Map::new();
             structured.insert("columns".to_owned(), json!(table.header));
             structured.insert("rows".to_owned(), json!(table.rows));

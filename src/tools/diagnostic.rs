@@ -1,4 +1,4 @@
-//! Diagnostic tools of this server and its station: getServerInfo, probeOrd, getServiceHealth (Tool surface §8.11).
+//! Diagnostic tools of this server and of single ords: getServerInfo, probeOrd (Tool surface §8.11).
 
 use std::sync::Arc;
 
@@ -9,9 +9,8 @@ use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, T
 use super::schema::{self, object};
 use super::station_access::{SharedStations, scope, station_error};
 use super::{Arguments, CallContext};
-use crate::knowledge::store::is_writable;
-use crate::knowledge::{KnowledgeState, KnowledgeStore, STANDARD_SAMPLE};
-use crate::station::facade::{Probe, ServiceState, StationReport};
+use crate::knowledge::{KnowledgeState, KnowledgeStore};
+use crate::station::facade::Probe;
 
 /// `getServerInfo`.
 pub struct GetServerInfo(pub Arc<KnowledgeStore>);
@@ -169,167 +168,4 @@ fn probe_json(ord: &str, probe: Probe) -> Value {
             answer
         }
     }
-}
-
-/// `getServiceHealth`.
-pub struct GetServiceHealth {
-    pub stations: SharedStations,
-    pub knowledge: Arc<KnowledgeStore>,
-}
-
-impl Tool for GetServiceHealth {
-    fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
-            "getServiceHealth",
-            Category::Diagnostic,
-            Annotations::READ,
-            "Checks the alarm and history services of the station, the knowledge file and its log, and which station \
-             interfaces (BQL, BOX, oBIX) this identity can use. A service that is not available is an answer, not an \
-             error. Takes no arguments. Example: {}.",
-        )
-        .output(
-            object()
-                .required("alarmService", schema::string("ok, unavailable, or error: …"))
-                .required("historyService", schema::string("ok, unavailable, or error: …"))
-                .required(
-                    "knowledgeFile",
-                    object()
-                        .required("path", schema::string("Path of the file."))
-                        .required("location", schema::string("The same, by its newer name."))
-                        .required("exists", schema::boolean("Whether the file exists."))
-                        .required("readable", schema::boolean("Whether it can be read and understood."))
-                        .required("writable", schema::boolean("Whether it can be written."))
-                        .optional("error", schema::string("Why the file cannot be used.")),
-                )
-                .required(
-                    "knowledgeAuditLog",
-                    object()
-                        .required("path", schema::string("Path of the log."))
-                        .required("writable", schema::boolean("Whether it can be written."))
-                        .optional("error", schema::string("Why the last edit was not logged.")),
-                )
-                .required("sampleResource", schema::string("ok, empty, or missing: …"))
-                .required("station", station_schema()),
-        )
-    }
-
-    fn run<'a>(
-        &'a self,
-        context: &'a CallContext,
-        _arguments: Arguments,
-    ) -> BoxFuture<'a, ToolResult> {
-        Box::pin(async move {
-            let report = match self.stations.for_caller(&context.principal) {
-                Ok(station) => station.report(&scope(context)).await,
-                Err(error) => StationReport::unreachable(error.message),
-            };
-            let facts = self.knowledge.file_facts();
-            let path = facts.path.display().to_string();
-            let audit_log = self.knowledge.audit_log_path();
-            let mut file = json!({
-                "path": path,
-                "location": path,
-                "exists": facts.exists,
-                "readable": facts.readable,
-                "writable": facts.writable,
-            });
-            if let KnowledgeState::Unreadable(error) = self.knowledge.snapshot().state {
-                file["readable"] = json!(false);
-                file["error"] = json!(error.to_string());
-            }
-            let sample = if STANDARD_SAMPLE.trim().is_empty() {
-                "empty"
-            } else {
-                "ok"
-            };
-            let mut log = json!({
-                "path": audit_log.display().to_string(),
-                "writable": is_writable(&audit_log),
-            });
-            if let Some(error) = self.knowledge.audit_failure() {
-                log["error"] = json!(error);
-            }
-            Ok(ToolOutput::json(json!({
-                "alarmService": service_text(&report.alarm_service),
-                "historyService": service_text(&report.history_service),
-                "knowledgeFile": file,
-                "knowledgeAuditLog": log,
-                "sampleResource": sample,
-                "station": station_json(&report),
-            })))
-        })
-    }
-}
-
-fn service_text(state: &ServiceState) -> String {
-    match state {
-        ServiceState::Available => "ok".to_owned(),
-        ServiceState::Unavailable => "unavailable".to_owned(),
-        ServiceState::Failed(reason) => format!("error: {reason}"),
-    }
-}
-
-fn station_schema() -> schema::ObjectSchema {
-    let interface = |text: &str| {
-        object()
-            .required("usable", schema::boolean(text))
-            .optional("form", schema::string("The form this station takes."))
-            .optional("reason", schema::string("Why it cannot be used."))
-    };
-    object()
-        .required(
-            "reachable",
-            schema::boolean("Whether the station answered this identity."),
-        )
-        .optional("error", schema::string("Why not."))
-        .optional("url", schema::string("Base address."))
-        .optional("name", schema::string("Name of the station."))
-        .optional("version", schema::string("Version of the station."))
-        .optional("timeZone", schema::string("Time zone of the station."))
-        .optional(
-            "timeZoneSource",
-            schema::string("Where the time zone comes from."),
-        )
-        .required(
-            "interfaces",
-            object()
-                .required("bql", interface("BQL as CSV through the ord servlet."))
-                .required("box", interface("BOX messages."))
-                .required("obix", interface("oBIX.")),
-        )
-}
-
-fn station_json(report: &StationReport) -> Value {
-    let mut station = json!({ "reachable": report.reachable });
-    for (key, text) in [
-        ("error", &report.error),
-        ("url", &report.url),
-        ("name", &report.name),
-        ("version", &report.version),
-        ("timeZone", &report.time_zone),
-        ("timeZoneSource", &report.time_zone_source),
-    ] {
-        if let Some(text) = text {
-            station[key] = json!(text);
-        }
-    }
-    let interfaces = [
-        ("bql", &report.bql),
-        ("box", &report.boxp),
-        ("obix", &report.obix),
-    ]
-    .into_iter()
-    .map(|(name, state)| {
-        let mut entry = json!({ "usable": state.usable });
-        if let Some(form) = &state.form {
-            entry["form"] = json!(form);
-        }
-        if let Some(reason) = &state.reason {
-            entry["reason"] = json!(reason);
-        }
-        (name.to_owned(), entry)
-    })
-    .collect();
-    station["interfaces"] = Value::Object(interfaces);
-    station
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+use crate::station::echo::{LONGEST_ECHO, shortened};
+
 /// The error codes of the tool surface (Tool surface §5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorCode {
@@ -157,9 +159,9 @@ impl ToolError {
         }
     }
 
-    /// Adds one key of `errorData`.
+    /// Adds one key of `errorData`; long texts of callers are shortened.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.data.insert(key.to_owned(), value.into());
+        self.data.insert(key.to_owned(), echoed(value.into()));
         self
     }
 
@@ -182,9 +184,16 @@ impl ToolError {
     pub fn ord_not_resolvable(ord: &str, reason: impl fmt::Display) -> Self {
         Self::new(
             ErrorCode::OrdNotResolvable,
-            format!("The ord '{ord}' cannot be resolved: {reason}."),
+            format!("The ord '{}' cannot be resolved: {reason}.", shortened(ord)),
         )
         .with("ord", ord)
+    }
+}
+
+fn echoed(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > LONGEST_ECHO => shortened(&text).into(),
+        other => other,
     }
 }
 
@@ -207,9 +216,9 @@ impl RpcError {
         }
     }
 
-    /// Adds one key of `data`.
+    /// Adds one key of `data`; long texts of callers are shortened.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.data.insert(key.to_owned(), value.into());
+        self.data.insert(key.to_owned(), echoed(value.into()));
         self
     }
 

@@ -39,6 +39,7 @@ pub mod registry;
 pub mod result_value;
 pub mod schedules;
 pub mod schema;
+pub mod service_health;
 pub mod spaces;
 pub mod standalone_points;
 pub mod station_access;
@@ -95,7 +96,7 @@ pub fn reading_tools(
         Arc::new(alarms::GetAlarmHistory(stations.clone())),
         Arc::new(diagnostic::GetServerInfo(knowledge.clone())),
         Arc::new(diagnostic::ProbeOrd(stations.clone())),
-        Arc::new(diagnostic::GetServiceHealth {
+        Arc::new(service_health::GetServiceHealth {
             stations: stations.clone(),
             knowledge: knowledge.clone(),
         }),

@@ -17,6 +17,7 @@ pub use super::definition::{
 use super::error::{ErrorCode, RpcError, ToolError};
 pub use super::offer::Offer;
 use super::schema::{SchemaError, Validator, Violation};
+use crate::station::echo::shortened;
 
 /// A tool that respects its deadline still needs a moment to shape a partial answer.
 const DEADLINE_GRACE: Duration = Duration::from_millis(500);
@@ -366,7 +367,10 @@ fn error_answer(error: ToolError) -> Value {
 fn unknown_tool(name: &str) -> RpcError {
     RpcError::new(
         ErrorCode::ToolNotFound,
-        format!("There is no tool '{name}'; tools/list names those that exist."),
+        format!(
+            "There is no tool '{}'; tools/list names those that exist.",
+            shortened(name)
+        ),
     )
     .with("toolName", name)
 }

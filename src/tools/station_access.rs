@@ -39,7 +39,7 @@ pub fn scope(context: &CallContext) -> CallScope {
 /// # Errors
 /// −32006 when the text is no ord of a component.
 pub fn component_ord(text: &str) -> Result<Ord, ToolError> {
-    Ord::component(text).map_err(|error| ToolError::ord_not_resolvable(text, error))
+    Ord::component(text).map_err(|error| station_error(StationError::from(error), text))
 }
 
 /// An error of an operation on one ord.
@@ -68,9 +68,13 @@ pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
     }
 }
 
-/// An error of a caller's own query.
-pub fn query_error(error: impl Into<FacadeError>, query: &str) -> ToolError {
-    match error.into() {
+/// An error of a caller's own query; `sent` is the query that the bridge made of it.
+pub fn query_error(error: impl Into<FacadeError>, query: &str, sent: &str) -> ToolError {
+    let error = match error.into() {
+        FacadeError::Station(error) => FacadeError::Station(error.about_query(sent, query.trim())),
+        other => other,
+    };
+    match error {
         FacadeError::Station(
             error @ (StationError::BadQuery { .. } | StationError::InvalidInput { .. }),
         ) => ToolError::invalid_params(sentence(&error)).with("query", query),
@@ -181,7 +185,7 @@ mod tests {
             station,
             cause: "refused".into(),
         };
-        let error = query_error(unreachable, "q");
+        let error = query_error(unreachable, "q", "q");
         assert_eq!(
             (error.code, &error.data["kind"]),
             (ErrorCode::Internal, &"station-unreachable".into())
@@ -270,7 +274,7 @@ mod tests {
             detail: "HTTP 404".into(),
         };
         assert!(
-            query_error(missing, "q")
+            query_error(missing, "q", "q")
                 .message
                 .starts_with("http://st1/obix/x ")
         );
@@ -291,7 +295,7 @@ mod tests {
             query: "q".into(),
             detail: "type".into(),
         };
-        assert_eq!(query_error(bad, "q").code, ErrorCode::InvalidParams);
+        assert_eq!(query_error(bad, "q", "q").code, ErrorCode::InvalidParams);
         let unknown = FacadeError::UnknownType {
             type_name: "x:Y".into(),
         };

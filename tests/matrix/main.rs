@@ -3,6 +3,7 @@
 //! A new tool enters by itself; it only needs its row in `examples`.
 
 mod agreement;
+mod echoes;
 mod examples;
 mod fallback;
 mod faults;

@@ -6,6 +6,7 @@ mod mock;
 mod breaker;
 mod fox;
 mod obix_watch;
+mod probe;
 mod trust;
 mod watched;
 

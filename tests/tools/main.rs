@@ -5,6 +5,7 @@ mod bql;
 mod browse;
 mod fallbacks;
 mod faults;
+mod health;
 mod histories;
 mod history;
 mod overrides;

@@ -102,8 +102,8 @@ async fn many_first_calls_cost_little_more_than_one_request_each() {
     });
     assert_eq!(futures::future::join_all(calls).await.len(), 50);
     let cold = bench.mock.requests().len();
-    // A login, the chain of super types, and one contract for each type of point.
-    assert!(cold <= 50 + 30, "{cold} requests for 50 first calls");
+    // A login, the hierarchy of types level by level, and one frame for the contracts of all of them.
+    assert!(cold <= 50 + 15, "{cold} requests for 50 first calls");
     bench.mock.clear_logs();
     for ord in ords.iter().take(10) {
         bench.answer("readPoint", json!({"ord": ord})).await;

@@ -17,7 +17,7 @@ use crate::station::ord::Ord;
 use crate::station::web::{WebRequest, WebSession};
 
 /// Requests per frame of a batched resolve (Tool surface §13.5.1, `RS`).
-const RESOLVES_PER_FRAME: usize = 20;
+pub(super) const RESOLVES_PER_FRAME: usize = 20;
 /// Frames of one batched operation in flight; the web session bounds the identity as a whole.
 const FRAMES_IN_FLIGHT: usize = 2;
 /// Base ORD that clients send with every resolve.
@@ -87,7 +87,7 @@ impl BoxClient {
         scope: &CallScope,
         ords: &[Ord],
     ) -> Result<Vec<Result<Node, StationError>>, StationError> {
-        let size = if self.one_per_frame.load(Ordering::Relaxed) {
+        let size = if self.asks_one_by_one() {
             1
         } else {
             RESOLVES_PER_FRAME
@@ -118,13 +118,22 @@ impl BoxClient {
             let reply = match reply {
                 Some(reply) => reply,
                 None => {
-                    self.one_per_frame.store(true, Ordering::Relaxed);
+                    self.ask_one_by_one();
                     self.call(scope, resolve_request(ord)).await?
                 }
             };
             nodes.push(self.resolved(ord, reply));
         }
         Ok(nodes)
+    }
+
+    /// Whether the station answers only the first request of a frame.
+    pub(super) fn asks_one_by_one(&self) -> bool {
+        self.one_per_frame.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn ask_one_by_one(&self) {
+        self.one_per_frame.store(true, Ordering::Relaxed);
     }
 
     fn resolved(&self, ord: &Ord, reply: Reply) -> Result<Node, StationError> {

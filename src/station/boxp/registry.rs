@@ -5,9 +5,9 @@ use indexmap::IndexSet;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-use super::client::{BoxClient, node_error, protocol};
+use super::client::{BoxClient, RESOLVES_PER_FRAME, node_error, protocol};
 use super::contract::Contract;
-use super::frame::Request;
+use super::frame::{Reply, Request};
 use super::node::Node;
 use super::types::{Ancestry, AncestrySource, TypeRecord, stock_ancestry};
 use crate::station::error::StationError;
@@ -43,10 +43,6 @@ impl BoxClient {
         let _only = self.types.learning(scope).await?;
         if let Some(known) = self.types.ancestry(type_spec) {
             return Ok(known);
-        }
-        let wanted = self.types.take_wanted();
-        if wanted.len() > 1 {
-            self.load_chains(scope, &wanted).await?;
         }
         match self.registry_ancestry(scope, type_spec).await? {
             Ok(types) => Ok(self
@@ -121,11 +117,26 @@ impl BoxClient {
         scope: &CallScope,
         type_spec: &str,
     ) -> Result<Result<IndexSet<String>, StationError>, StationError> {
+        let mut wanted = Vec::new();
         for _ in 0..MAX_ROUNDS {
             let missing = match self.types.walk(type_spec) {
                 Ok(types) => return Ok(Ok(types)),
                 Err(missing) => missing,
             };
+            // What others came to wait for meanwhile costs no request of its own.
+            wanted.extend(self.types.take_wanted());
+            let mut together = missing.clone();
+            together.extend(
+                self.unknown_types(&wanted)
+                    .into_iter()
+                    .filter(|name| !missing.contains(name)),
+            );
+            if together.len() > missing.len() {
+                if self.load_types(scope, &together).await?.is_ok() {
+                    continue;
+                }
+                wanted.clear();
+            }
             let Err(refusal) = self.load_types(scope, &missing).await? else {
                 continue;
             };
@@ -152,14 +163,33 @@ impl BoxClient {
         )))
     }
 
-    /// Asks for records and keeps them.
+    /// Asks for records and keeps them. The stock types above them, which would have to be asked for next, are asked
+    /// for in the same frame: each level of a hierarchy would cost a round trip.
     async fn load_types(
         &self,
         scope: &CallScope,
         names: &[String],
     ) -> Result<Result<(), StationError>, StationError> {
-        let request = Request::new("reg", "loadTypes", json!({"t": names, "ec": false}));
-        let body = match self.call(scope, request).await? {
+        let mut requests = vec![load_types_request(names)];
+        let guesses = self.stock_types_above(names);
+        if !guesses.is_empty() && !self.asks_one_by_one() {
+            requests.push(load_types_request(&guesses));
+        }
+        let mut replies = self.exchange(scope, &requests).await?.into_iter();
+        let reply = replies.next().flatten().ok_or_else(|| {
+            protocol(
+                "BOX reg/loadTypes",
+                "an answer to the request",
+                "a BOX frame without one",
+            )
+        })?;
+        match replies.next() {
+            Some(Some(Ok(body))) => self.keep_records(&guesses, &body),
+            Some(None) => self.ask_one_by_one(),
+            // This station lacks one of them: whichever is needed is asked for by its name.
+            Some(Some(Err(_))) | None => {}
+        }
+        let body = match reply {
             Ok(body) => body,
             Err(refusal) => return lasting(self.not_found(&names.join(", "), refusal)).map(Err),
         };
@@ -180,13 +210,36 @@ impl BoxClient {
         Ok(Ok(()))
     }
 
+    fn keep_records(&self, names: &[String], body: &Json) {
+        for name in names {
+            if let Some(record @ Json::Object(_)) = body.get(name) {
+                self.types.add_record(name, TypeRecord::decode(record));
+            }
+        }
+    }
+
+    /// Stock types that these descend from and whose records are not known.
+    fn stock_types_above(&self, names: &[String]) -> Vec<String> {
+        let above: IndexSet<String> = names
+            .iter()
+            .filter_map(|name| stock_ancestry(name))
+            .flat_map(|ancestry| {
+                let types: Vec<String> = ancestry.types().map(str::to_owned).collect();
+                types
+            })
+            .filter(|name| !names.contains(name) && self.types.record(name).is_none())
+            .collect();
+        above.into_iter().collect()
+    }
+
     async fn fallback_ancestry(
         &self,
         scope: &CallScope,
         type_spec: &str,
         refusal: StationError,
     ) -> Result<Arc<Ancestry>, StationError> {
-        if let Ok(contract) = self.fetch_contract(scope, type_spec, None).await? {
+        let reply = self.call(scope, contract_request(type_spec)).await?;
+        if let Ok(contract) = self.read_contract(type_spec, reply, None)? {
             let types = std::iter::once(type_spec.to_owned())
                 .chain(contract.types.iter().cloned())
                 .collect();
@@ -212,25 +265,60 @@ impl BoxClient {
         if let Some(known) = self.types.contract(type_spec) {
             return Ok(known);
         }
-        let ancestry = self.ancestry(scope, type_spec).await.ok();
+        // Without an ancestry the contract is read in the station's order of types.
+        self.ancestry(scope, type_spec).await.ok();
+        self.types.want_contract(type_spec);
         let _only = self.types.learning(scope).await?;
         if let Some(known) = self.types.contract(type_spec) {
             return Ok(known);
         }
-        let contract = self
-            .fetch_contract(scope, type_spec, ancestry.as_deref())
-            .await??;
-        Ok(self.types.add_contract(type_spec, contract))
+        self.load_contracts(scope, type_spec).await
     }
 
-    async fn fetch_contract(
+    /// Asks for a contract and, in the same frame, for those that other callers wait for.
+    async fn load_contracts(
         &self,
         scope: &CallScope,
         type_spec: &str,
+    ) -> Result<Arc<Contract>, StationError> {
+        let mut names = vec![type_spec.to_owned()];
+        if !self.asks_one_by_one() {
+            let others = self.types.take_wanted_contracts(RESOLVES_PER_FRAME);
+            names.extend(others.into_iter().filter(|name| name != type_spec));
+            names.truncate(RESOLVES_PER_FRAME);
+        }
+        let requests: Vec<Request> = names.iter().map(|name| contract_request(name)).collect();
+        let mut replies = names.iter().zip(self.exchange(scope, &requests).await?);
+        let own = replies.next().and_then(|(_, reply)| reply).ok_or_else(|| {
+            protocol(
+                "BOX reg/loadContract",
+                "an answer to the request",
+                "a BOX frame without one",
+            )
+        })?;
+        for (name, reply) in replies {
+            let Some(reply) = reply else {
+                self.ask_one_by_one();
+                break;
+            };
+            // Whoever waits for a contract that is refused asks for it again and learns why.
+            let ancestry = self.types.ancestry(name);
+            if let Ok(Ok(contract)) = self.read_contract(name, reply, ancestry.as_deref()) {
+                self.types.add_contract(name, contract);
+            }
+        }
+        let ancestry = self.types.ancestry(type_spec);
+        let contract = self.read_contract(type_spec, own, ancestry.as_deref())??;
+        Ok(self.types.add_contract(type_spec, contract))
+    }
+
+    fn read_contract(
+        &self,
+        type_spec: &str,
+        reply: Reply,
         ancestry: Option<&Ancestry>,
     ) -> Result<Result<Contract, StationError>, StationError> {
-        let request = Request::new("reg", "loadContract", json!(type_spec));
-        match self.call(scope, request).await? {
+        match reply {
             Ok(body) => Contract::decode(&body, type_spec, ancestry)
                 .map(Ok)
                 .map_err(|error| node_error(&format!("contract of {type_spec}"), &error)),
@@ -262,6 +350,14 @@ impl BoxClient {
             Err(error) => Err(error),
         }
     }
+}
+
+fn load_types_request(names: &[String]) -> Request {
+    Request::new("reg", "loadTypes", json!({"t": names, "ec": false}))
+}
+
+fn contract_request(type_spec: &str) -> Request {
+    Request::new("reg", "loadContract", json!(type_spec))
 }
 
 /// What may be remembered of a refusal; a station that is still starting answers otherwise later.

@@ -210,6 +210,8 @@ pub struct TypeCache {
     learning: tokio::sync::Mutex<()>,
     /// Types that callers wait to ask for; whoever asks next asks for all of them.
     wanted: RwLock<IndexSet<String>>,
+    /// The same for contracts.
+    wanted_contracts: RwLock<IndexSet<String>>,
 }
 
 impl TypeCache {
@@ -236,6 +238,19 @@ impl TypeCache {
 
     pub(super) fn take_wanted(&self) -> Vec<String> {
         write(&self.wanted).drain(..).collect()
+    }
+
+    pub(super) fn want_contract(&self, type_spec: &str) {
+        write(&self.wanted_contracts).insert(type_spec.to_owned());
+    }
+
+    /// Up to `most` contracts that callers wait for and nobody has asked for.
+    pub(super) fn take_wanted_contracts(&self, most: usize) -> Vec<String> {
+        let contracts = read(&self.contracts);
+        let mut wanted = write(&self.wanted_contracts);
+        wanted.retain(|name| !contracts.contains_key(name));
+        let count = most.min(wanted.len());
+        wanted.drain(..count).collect()
     }
 
     pub(super) fn record(&self, type_spec: &str) -> Option<TypeRecord> {

@@ -1,5 +1,6 @@
 //! What can go wrong in an operation of the facade.
 
+use crate::station::echo::shortened;
 use crate::station::error::StationError;
 use crate::station::web::cell::CellError;
 
@@ -10,28 +11,38 @@ pub enum FacadeError {
     Station(#[from] StationError),
     /// The object is there, but it is no control point.
     #[error(
-        "{ord} is no control point but {type_spec}; choose a point, for example one that listChildren marks with isPoint"
+        "{} is no control point but {type_spec}; choose a point, for example one that listChildren marks with isPoint",
+        shortened(ord)
     )]
     NotAPoint { ord: String, type_spec: String },
     /// The object is there, but it is no schedule.
-    #[error("{ord} is no schedule but {type_spec}; choose one that listSchedules names")]
+    #[error(
+        "{} is no schedule but {type_spec}; choose one that listSchedules names",
+        shortened(ord)
+    )]
     NotASchedule { ord: String, type_spec: String },
     /// The object is there, but it is a property of a component.
     #[error(
-        "{ord} is no component but a property of type {type_spec}; choose the component that has it"
+        "{} is no component but a property of type {type_spec}; choose the component that has it",
+        shortened(ord)
     )]
     NotAComponent { ord: String, type_spec: String },
     /// The object is there, but it has no slots to list.
-    #[error("{ord} is a simple value of type {type_spec} without slots; read its parent instead")]
+    #[error(
+        "{} is a simple value of type {type_spec} without slots; read its parent instead",
+        shortened(ord)
+    )]
     NoSlots { ord: String, type_spec: String },
     /// Neither the object nor a direct child of it records a history.
     #[error(
-        "{ord} has no history extension; add one to the point, or choose a point that has one (probeOrd tells)"
+        "{} has no history extension; add one to the point, or choose a point that has one (probeOrd tells)",
+        shortened(ord)
     )]
     NoHistory { ord: String },
     /// A type name that the station's registry does not hold.
     #[error(
-        "the station has no type {type_name}; write module:Type, for example control:NumericWritable"
+        "the station has no type {}; write module:Type, for example control:NumericWritable",
+        shortened(type_name)
     )]
     UnknownType { type_name: String },
 }

@@ -3,11 +3,15 @@
 use std::ops::ControlFlow;
 
 use chrono_tz::Tz;
+use futures::future::BoxFuture;
 
 use super::StationFacade;
+use super::changes::ChangeRoute;
 use super::components::station_name_of;
 use super::error::{FacadeError, FacadeResult};
+use super::fox_port::FoxState;
 use super::interfaces::Interface;
+use super::operation_routes::{OperationRoute, Usable};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, SlotPath};
@@ -56,7 +60,7 @@ pub struct InterfaceState {
 }
 
 /// Everything that getServiceHealth tells of a station.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StationReport {
     /// The station's web service answers, if only to refuse the login.
     pub reachable: bool,
@@ -71,6 +75,13 @@ pub struct StationReport {
     pub bql: InterfaceState,
     pub boxp: InterfaceState,
     pub obix: InterfaceState,
+    /// Kinds of operations and the interface of each.
+    pub operations: Vec<OperationRoute>,
+    /// How changes of points reach the bridge; none while nothing is watched.
+    pub change_route: Option<ChangeRoute>,
+    pub watched_points: usize,
+    /// None without a configured Fox port.
+    pub fox: Option<FoxState>,
 }
 
 impl StationReport {
@@ -94,6 +105,10 @@ impl StationReport {
             bql: state.clone(),
             boxp: state.clone(),
             obix: state,
+            operations: Vec::new(),
+            change_route: None,
+            watched_points: 0,
+            fox: None,
         }
     }
 }
@@ -189,6 +204,25 @@ impl StationFacade {
 
     /// Name, version, zone, services and interfaces; what cannot be asked is told as such.
     pub async fn report(&self, scope: &CallScope) -> StationReport {
+        // Boxed: the compiler's limit on nested futures is near here.
+        let web: BoxFuture<'_, StationReport> = Box::pin(self.web_report(scope));
+        let fox: BoxFuture<'_, Option<FoxState>> = Box::pin(self.fox_state(scope));
+        let (report, fox) = futures::join!(web, fox);
+        let usable = Usable {
+            bql: report.bql.usable,
+            boxp: report.boxp.usable,
+            obix: report.obix.usable,
+        };
+        StationReport {
+            operations: self.operation_routes(usable),
+            change_route: self.change_route(),
+            watched_points: self.watched_points(),
+            fox,
+            ..report
+        }
+    }
+
+    async fn web_report(&self, scope: &CallScope) -> StationReport {
         let mut report = StationReport::unreachable(String::new());
         report.url = Some(self.station());
         if let Err(error) = self.web().login(scope).await {

@@ -7,6 +7,7 @@
 //! - [`changes`]: watched points as a stream of changes.
 //! - [`identity`]: name, version, time zone, and which interfaces this identity can use ([`interfaces`]).
 //! - [`rows`]: queries as CSV or BOX tables; [`bounded_query`]: a caller's own query.
+//! - [`operation_routes`]: which interface answers which kind of operation; [`fox_port`]: the Fox port beside them.
 //! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
 //! - [`probe_routes`]: what oBIX and BQL tell of an ord where BOX is not offered.
 //! - [`histories`], [`schedules`], [`schedule_program`] ([`schedule_part`]): lists of histories and schedules, the program of a schedule.
@@ -23,6 +24,7 @@ mod bounded_query;
 mod changes;
 mod components;
 mod error;
+mod fox_port;
 mod histories;
 mod history;
 mod history_reading;
@@ -32,6 +34,7 @@ mod list_page;
 mod obix_records;
 mod obix_routes;
 mod obix_search;
+mod operation_routes;
 mod overrides;
 mod points;
 mod probe_routes;
@@ -60,10 +63,13 @@ pub use changes::{
     Change, ChangePacing, ChangeRoute, MAX_WATCHED_POINTS, PointOutput, Subscription,
 };
 pub use error::{FacadeError, FacadeResult};
+pub use fox_port::FoxState;
 pub use histories::{HistoryExtent, HistoryFilter, ListedHistory};
 pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest};
 pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
+pub use interfaces::Interface;
 pub use list_page::{ListPage, PageRequest};
+pub use operation_routes::OperationRoute;
 pub use overrides::{OverrideOrigin, PointOverride};
 pub use sample::{HistorySample, SampleKind, SampleValue};
 pub use schedule_program::{DayProgram, Effective, Period, RawPart, ScheduleProgram, SpecialEvent};
@@ -72,9 +78,10 @@ pub use status_reading::StatusReading;
 pub use view::*;
 
 use self::changes::ChangeHub;
+use self::fox_port::FoxPort;
 use self::history::HistorySource;
 use self::history_reading::HistoryColumns;
-use self::interfaces::{Interface, Interfaces};
+use self::interfaces::Interfaces;
 use self::overrides::StatusFilter;
 use crate::clock::SharedClock;
 use crate::station::boxp::{BoxClient, TypeCache};
@@ -112,6 +119,7 @@ pub struct StationFacade {
     /// The same for the display format.
     format_search: tokio::sync::Mutex<()>,
     changes: Arc<ChangeHub>,
+    fox: Option<FoxPort>,
 }
 
 /// What was found out about the station.
@@ -142,6 +150,7 @@ impl StationFacade {
             zone_search: tokio::sync::Mutex::default(),
             format_search: tokio::sync::Mutex::default(),
             changes: Arc::new(ChangeHub::new(ChangePacing::default())),
+            fox: None,
         }
     }
 

@@ -20,6 +20,17 @@ pub enum LoginScheme {
     Basic,
 }
 
+impl LoginScheme {
+    /// The word of `station.scheme`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::FormScram => "form-scram",
+            Self::HeaderScram => "header-scram",
+            Self::Basic => "basic",
+        }
+    }
+}
+
 /// How to reach and log in to a station.
 #[derive(Debug, Clone)]
 pub struct WebOptions {
