@@ -35,6 +35,16 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head} [… {between} characters …] {tail}"))
 }
 
+/// A sentence whose overlong words are shortened: the last resort for texts that were put into it as they came.
+pub fn with_short_words(sentence: String) -> String {
+    // Words are parts of lines, so a short sentence has none that is long.
+    if sentence.len() <= LONGEST_ECHO {
+        return sentence;
+    }
+    let parts = sentence.split_inclusive(char::is_whitespace);
+    parts.map(shortened).collect()
+}
+
 /// A station's explanation beside the text that it explains: where that text is long, it is not repeated.
 pub fn explained<'a>(detail: &'a str, text: &str) -> Cow<'a, str> {
     if text.len() <= LONGEST_ECHO {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::station::echo::{LONGEST_ECHO, shortened};
+use crate::station::echo::{shortened, with_short_words};
 
 /// The error codes of the tool surface (Tool surface §5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,10 +159,20 @@ impl ToolError {
         }
     }
 
-    /// Adds one key of `errorData`; long texts of callers are shortened.
+    /// Adds one key of `errorData`.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.data.insert(key.to_owned(), echoed(value.into()));
+        self.data.insert(key.to_owned(), value.into());
         self
+    }
+
+    /// The same error with long texts of callers shortened: what is answered.
+    pub fn brief(self) -> Self {
+        let data = self.data.into_iter();
+        Self {
+            code: self.code,
+            message: with_short_words(self.message),
+            data: data.map(|(key, value)| (key, echoed(value))).collect(),
+        }
     }
 
     /// −32602.
@@ -192,7 +202,14 @@ impl ToolError {
 
 fn echoed(value: Value) -> Value {
     match value {
-        Value::String(text) if text.len() > LONGEST_ECHO => shortened(&text).into(),
+        Value::String(text) => shortened(&text).into(),
+        Value::Array(items) => items.into_iter().map(echoed).collect(),
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .map(|(key, member)| (key, echoed(member)))
+                .collect(),
+        ),
         other => other,
     }
 }
@@ -211,7 +228,7 @@ impl RpcError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
-            message: message.into(),
+            message: with_short_words(message.into()),
             data: Map::new(),
         }
     }

@@ -353,6 +353,7 @@ fn overdue(name: &str, limit: Duration) -> ToolError {
 }
 
 fn error_answer(error: ToolError) -> Value {
+    let error = error.brief();
     let mut answer = json!({
         "content": [{ "type": "text", "text": error.message }],
         "isError": true,

@@ -42,7 +42,7 @@ fn repeats(message: &str) -> usize {
         .count()
 }
 
-fn problems(place: &str, message: &str, whole: &str) -> Vec<String> {
+fn problems(place: &str, message: &str, whole: &str, once: bool) -> Vec<String> {
     let mut problems = Vec::new();
     if whole.len() > LONGEST_ERROR {
         problems.push(format!("{place}: {} bytes of error", whole.len()));
@@ -51,7 +51,7 @@ fn problems(place: &str, message: &str, whole: &str) -> Vec<String> {
         problems.push(format!("{place}: a long message: {message}"));
     }
     // Beginning and end of one text are two runs.
-    if repeats(message) > 2 {
+    if once && repeats(message) > 2 {
         problems.push(format!("{place}: said more than once: {message}"));
     }
     problems
@@ -73,7 +73,7 @@ async fn errors_repeat_long_arguments_shortened_and_once() {
             .filter(|(_, property)| property["type"] == json!("string"));
         for (name, _) in texts {
             for text in long_texts() {
-                let mut arguments = example.arguments.clone();
+                let mut arguments = example.arguments();
                 arguments[name.as_str()] = json!(text);
                 let place = format!("{} {name}={}…", example.tool, &text[..20]);
                 let outcome = bench
@@ -86,11 +86,14 @@ async fn errors_repeat_long_arguments_shortened_and_once() {
                     Err(error) => (error.message.clone(), error.to_json().to_string()),
                 };
                 refused += 1;
-                wrong.extend(problems(&place, &message, &whole));
+                // A tool of the bridge itself may name a thing and what it refers to.
+                let once = example.asks_the_station();
+                wrong.extend(problems(&place, &message, &whole, once));
             }
         }
     }
     assert!(refused > 50, "only {refused} errors");
+    wrong.iter_mut().for_each(|text| text.truncate(400));
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -124,7 +127,7 @@ async fn leap_seconds_and_absurd_years_are_wrong_arguments_of_every_tool_with_ti
     let mut asked = 0;
     for example in examples::of(&bench.registry) {
         for name in ["from", "to"] {
-            if example.arguments.get(name).is_none() {
+            if example.arguments().get(name).is_none() {
                 continue;
             }
             for (time, word) in [
@@ -133,7 +136,7 @@ async fn leap_seconds_and_absurd_years_are_wrong_arguments_of_every_tool_with_ti
                 ("9999-12-31T23:59:59Z", "2999"),
                 ("1790000000000000", "1900"),
             ] {
-                let mut arguments = example.arguments.clone();
+                let mut arguments = example.arguments();
                 arguments[name] = json!(time);
                 let (code, message, data) = bench.failure(example.tool, arguments).await;
                 assert_eq!(code, -32602, "{}: {message}", example.tool);
