@@ -78,7 +78,11 @@ impl Tool for ImportKnowledge {
                 let audit_id = format!("{}+{}", mode.name(), imported.added());
                 Ok(Edited::new(audit_id, (imported, warnings)))
             };
-            let (imported, found) = self.0.edit(&editor, "importKnowledge", change).await?;
+            let (imported, found) = match mode {
+                ImportMode::Merge => self.0.edit(&editor, "importKnowledge", change).await?,
+                // A whole new model is also the way out of a file that cannot be used (Tool surface §6).
+                ImportMode::Replace => self.0.replace(&editor, "importKnowledge", change).await?,
+            };
             Ok(ToolOutput::json(answer(
                 mode,
                 &imported,

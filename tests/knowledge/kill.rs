@@ -5,12 +5,34 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use niagara_bridge::knowledge::store::SaveStep;
-use niagara_bridge::knowledge::{KnowledgeState, KnowledgeStore, StoreOptions};
-
-use crate::saving::{add, editor};
+use niagara_bridge::knowledge::{
+    EditError, Edited, Editor, Equipment, KnowledgeDocument, KnowledgeState, KnowledgeStore,
+    StoreOptions,
+};
 
 const FILE: &str = "NIAGARA_BRIDGE_TEST_KNOWLEDGE_FILE";
 const STEP: &str = "NIAGARA_BRIDGE_TEST_SAVE_STEP";
+
+fn editor(principal: &str) -> Editor {
+    Editor {
+        principal: principal.to_owned(),
+        session_id: format!("session of {principal}"),
+        tool: "createEquipment".to_owned(),
+    }
+}
+
+fn add(
+    id: String,
+) -> impl FnOnce(&mut KnowledgeDocument) -> Result<Edited<()>, EditError> + Send + 'static {
+    move |document| {
+        document.equipment.push(Equipment {
+            id: id.clone(),
+            ord: Some(format!("station:|slot:/Drivers/{id}")),
+            ..Equipment::default()
+        });
+        Ok(Edited::new(id, ()))
+    }
+}
 
 /// Not a test of its own: the process that the tests below start and that dies in the middle of a save.
 #[tokio::test]

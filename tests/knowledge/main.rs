@@ -2,8 +2,8 @@
 
 mod desk;
 mod editing;
+mod file;
 mod importing;
 mod kill;
-mod saving;
 #[path = "../support/mod.rs"]
 mod support;

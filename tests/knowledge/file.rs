@@ -1,0 +1,214 @@
+//! The file behind the model as clients see it: summary, validation, reading again, and what stands in an edit's way.
+
+use std::sync::Arc;
+
+use niagara_bridge::knowledge::{KnowledgeStore, StoreOptions};
+use niagara_bridge::tools::CallContext;
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, registry};
+
+const SITE: &str = "station: {id: harbor}
+spaces: [{id: main}]
+equipment_types: [{id: pump, typical_points: [{role: status, required: true}]}]
+equipment:
+- {id: p-1, type: pump, space: main, ord: 'slot:/P1', points: {status: 'slot:/P1/Status'}}
+- {id: p-2, type: pump, space: main, ord: 'slot:/P2', points: {status: 'slot:/P2/Status'}}
+points: [{id: oat, ord: 'slot:/Oat'}]
+";
+
+fn pump(id: &str) -> Value {
+    json!({"id": id, "name": id, "type": "pump", "ord": format!("slot:/{id}")})
+}
+
+#[tokio::test]
+async fn the_summary_counts_and_names_the_file() {
+    let desk = Desk::holding(SITE);
+    let summary = desk.answer("getKnowledgeSummary", json!({})).await;
+    assert_eq!(
+        summary,
+        json!({
+            "schemaVersion": 1,
+            "format": "yaml",
+            "filePath": desk.store.path().display().to_string(),
+            "spaceCount": 1,
+            "equipmentTypeCount": 1,
+            "equipmentCount": 2,
+            "standalonePointCount": 1,
+        })
+    );
+    let json_file = Desk::holding("{\"spaces\": []}");
+    let summary = json_file.answer("getKnowledgeSummary", json!({})).await;
+    assert_eq!(summary["format"], "json");
+}
+
+#[tokio::test]
+async fn validation_is_clean_or_names_each_finding() {
+    let desk = Desk::holding(SITE);
+    let clean = json!({"ok": true, "warningCount": 0, "warnings": []});
+    assert_eq!(desk.answer("validateKnowledge", json!({})).await, clean);
+
+    let desk = Desk::holding(&SITE.replace("id: p-2, type: pump", "id: 7, type: fan"));
+    let found = desk.answer("validateKnowledge", json!({})).await;
+    assert_eq!(
+        found,
+        json!({
+            "ok": false,
+            "warningCount": 2,
+            "warnings": [
+                "equipment '7': unknown type 'fan'",
+                "equipment[1].id: the number 7 was taken as text",
+            ],
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_file_edited_by_hand_is_seen_after_reading_it_again() {
+    let desk = Desk::holding(SITE);
+    std::fs::write(desk.store.path(), SITE.replace("- {id: p-2", "- {id: p-3")).unwrap();
+
+    let (code, message, data) = desk.failure("createEquipment", pump("p-4")).await;
+    assert_eq!(code, -32004);
+    assert_eq!(data["reason"], "changed-on-disk");
+    assert!(message.contains("Call reloadKnowledge"), "{message}");
+
+    let reloaded = desk.answer("reloadKnowledge", json!({})).await;
+    assert_eq!(
+        (&reloaded["ok"], &reloaded["equipmentCount"]),
+        (&json!(true), &json!(2))
+    );
+    desk.answer("createEquipment", pump("p-4")).await;
+    let ids: Vec<String> = desk
+        .on_disk()
+        .equipment
+        .into_iter()
+        .map(|entry| entry.id)
+        .collect();
+    assert_eq!(ids, ["p-1", "p-3", "p-4"]);
+
+    std::fs::remove_file(desk.store.path()).unwrap();
+    let reloaded = desk.answer("reloadKnowledge", json!({})).await;
+    assert_eq!(reloaded["equipmentCount"], 0);
+}
+
+#[tokio::test]
+async fn an_unreadable_file_stops_every_knowledge_tool_with_its_line_until_it_is_repaired() {
+    let broken = SITE.replace("points: [{id: oat", "points: {id: oat");
+    let desk = Desk::holding(&broken);
+    for (tool, arguments) in [
+        ("getKnowledgeSummary", json!({})),
+        ("validateKnowledge", json!({})),
+        ("reloadKnowledge", json!({})),
+        ("createEquipment", pump("p-3")),
+        ("importKnowledge", json!({"source": "sample"})),
+        ("exportKnowledge", json!({})),
+    ] {
+        let (code, message, data) = desk.failure(tool, arguments).await;
+        assert_eq!(code, -32004, "{tool}: {message}");
+        assert_eq!(data["reason"], "unreadable", "{tool}");
+        assert_eq!(data["path"], desk.store.path().display().to_string());
+        assert!(
+            data["detail"].as_str().unwrap().contains("line"),
+            "{tool}: {data}"
+        );
+        assert!(message.contains("reloadKnowledge"), "{tool}: {message}");
+    }
+    assert_eq!(desk.file(), broken, "nobody may touch it");
+
+    std::fs::write(desk.store.path(), SITE).unwrap();
+    desk.answer("reloadKnowledge", json!({})).await;
+    desk.answer("createEquipment", pump("p-3")).await;
+    assert_eq!(desk.on_disk().equipment.len(), 3);
+}
+
+#[tokio::test]
+async fn importing_a_whole_model_replaces_an_unreadable_file_and_keeps_a_copy_of_it() {
+    let broken = "spaces: 3\n";
+    let desk = Desk::holding(broken);
+    let arguments = json!({"source": "sample", "mode": "replace"});
+    let imported = desk.answer("importKnowledge", arguments).await;
+    assert_eq!(imported["added"], 5);
+    assert_eq!(desk.on_disk().equipment_types.len(), 5);
+    let folder = desk.store.path().parent().unwrap();
+    let kept: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().contains(".unreadable."))
+        .collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(std::fs::read_to_string(&kept[0]).unwrap(), broken);
+}
+
+#[tokio::test]
+async fn knowledge_that_is_set_read_only_can_be_read_and_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("knowledge.yaml");
+    std::fs::write(&path, SITE).unwrap();
+    let options = StoreOptions {
+        read_only: Arc::new(|| true),
+        ..StoreOptions::default()
+    };
+    let registry = registry(Arc::new(KnowledgeStore::open_with(&path, options)));
+    let call =
+        |tool: &'static str, arguments| registry.call(tool, arguments, CallContext::service());
+    let summary = call("getKnowledgeSummary", json!({})).await.unwrap();
+    assert_eq!(summary["structuredContent"]["equipmentCount"], 2);
+    let refused = call("createEquipment", pump("p-3")).await.unwrap();
+    assert_eq!(refused["errorCode"], -32004);
+    assert_eq!(refused["errorData"]["reason"], "read-only");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), SITE);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_clients_with_a_thousand_edits_lose_none() {
+    const CLIENTS: usize = 8;
+    const EDITS: usize = 125;
+    let desk = Arc::new(Desk::holding(SITE));
+    let mut clients = tokio::task::JoinSet::new();
+    for client in 0..CLIENTS {
+        let desk = desk.clone();
+        clients.spawn(async move {
+            for edit in 0..EDITS {
+                let id = format!("p-{client}-{edit}");
+                match edit % 5 {
+                    // Every fifth edit goes into the one entry that all clients share.
+                    4 => {
+                        let role = format!("role-{client}-{edit}");
+                        let point = json!({"equipmentId": "p-1", "role": role, "ord": format!("slot:/{id}")});
+                        desk.answer("assignPointToEquipment", point).await;
+                    }
+                    _ => {
+                        desk.answer("createEquipment", pump(&id)).await;
+                    }
+                }
+            }
+        });
+    }
+    while let Some(outcome) = clients.join_next().await {
+        outcome.expect("a client");
+    }
+
+    let document = desk.on_disk();
+    assert_eq!(&document, desk.store.snapshot().model.document());
+    for client in 0..CLIENTS {
+        for edit in 0..EDITS {
+            let there = match edit % 5 {
+                4 => document.equipment[0]
+                    .points
+                    .contains_key(&format!("role-{client}-{edit}")),
+                _ => document
+                    .equipment
+                    .iter()
+                    .any(|entry| entry.id == format!("p-{client}-{edit}")),
+            };
+            assert!(there, "edit {edit} of client {client} is lost");
+        }
+    }
+    assert_eq!(document.equipment.len(), 2 + CLIENTS * EDITS * 4 / 5);
+    assert_eq!(desk.log().len(), CLIENTS * EDITS);
+    assert_eq!(
+        desk.store.changes().borrow().snapshots,
+        (CLIENTS * EDITS) as u64
+    );
+}
