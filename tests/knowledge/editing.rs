@@ -449,10 +449,6 @@ async fn a_file_that_cannot_be_read_is_not_written_over() {
         ("createSpace", json!({"id": "a", "name": "A"})),
         ("importKnowledge", json!({"source": "sample"})),
         (
-            "importKnowledge",
-            json!({"source": "sample", "mode": "replace"}),
-        ),
-        (
             "deleteKnowledge",
             json!({"kind": "space", "id": "a", "dryRun": true}),
         ),
