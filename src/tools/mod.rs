@@ -85,7 +85,10 @@ pub fn reading_tools(
         Arc::new(standalone_points::CreateStandalonePoint(knowledge.clone())),
         Arc::new(knowledge_file::ValidateKnowledge(knowledge.clone())),
         Arc::new(knowledge_file::GetKnowledgeSummary(knowledge.clone())),
-        Arc::new(knowledge_export::ExportKnowledge(knowledge.clone())),
+        Arc::new(knowledge_export::ExportKnowledge {
+            knowledge: knowledge.clone(),
+            stations: stations.clone(),
+        }),
         Arc::new(knowledge_import::ImportKnowledge(knowledge.clone())),
         Arc::new(knowledge_file::ReloadKnowledge(knowledge.clone())),
         Arc::new(history::ReadHistory {

@@ -7,3 +7,4 @@ mod importing;
 mod kill;
 #[path = "../support/mod.rs"]
 mod support;
+mod vocabularies;

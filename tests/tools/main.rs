@@ -13,4 +13,5 @@ mod points;
 mod schedules;
 mod site;
 mod support;
+mod vocabularies;
 mod ways;

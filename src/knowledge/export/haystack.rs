@@ -62,6 +62,20 @@ pub fn grid(model: &KnowledgeModel, station: &StationPoints) -> Value {
     export.finish()
 }
 
+/// The grid as JSON text, one row a line.
+pub fn text(model: &KnowledgeModel, station: &StationPoints) -> String {
+    let grid = grid(model, station);
+    let rows: Vec<String> = grid["rows"]
+        .as_array()
+        .map_or_else(Vec::new, |rows| rows.iter().map(Value::to_string).collect());
+    format!(
+        "{{\"_kind\":\"grid\",\"meta\":{},\"cols\":{},\"rows\":[\n{}\n]}}\n",
+        grid["meta"],
+        grid["cols"],
+        rows.join(",\n")
+    )
+}
+
 type Row = Map<String, Value>;
 
 struct Export<'a> {
@@ -415,7 +429,10 @@ mod tests {
             (format!("{base}/SAT"), fahrenheit),
             (format!("{base}/OCC"), occupied),
         ]);
-        let grid = read(&grid(&model, &station));
+        let text = text(&model, &station);
+        let grid = grid(&model, &station);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), grid);
+        let grid = read(&grid);
         let document = model.document();
         let points: usize = document
             .equipment

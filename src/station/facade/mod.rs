@@ -23,6 +23,7 @@ mod alarms;
 mod bounded_query;
 mod changes;
 mod components;
+mod described_points;
 mod error;
 mod fox_port;
 mod histories;
@@ -62,6 +63,7 @@ pub use bounded_query::bound_query;
 pub use changes::{
     Change, ChangePacing, ChangeRoute, MAX_WATCHED_POINTS, PointOutput, Subscription,
 };
+pub use described_points::{DescribedPoint, DescribedPoints};
 pub use error::{FacadeError, FacadeResult};
 pub use fox_port::FoxState;
 pub use histories::{HistoryExtent, HistoryFilter, ListedHistory};
