@@ -298,6 +298,14 @@ pub struct BoxSwitches {
     pub action_parameter_default: bool,
     /// Whether only the first message of a frame is answered.
     pub first_message_only: bool,
+    /// Whether `in1` and `in8` of writable points are read-only, so that only actions command them (§10: not established).
+    pub read_only_commands: bool,
+    /// Whether `s` replaces the component in a frozen slot (§4.6 live rule 4: not established).
+    pub replace_frozen: bool,
+    /// What `invokeAction` makes of a missing argument or one of another type.
+    pub action_arguments: ActionArguments,
+    /// How long asynchronous actions take after their answer, on the station clock.
+    pub async_delay: Duration,
 }
 
 impl Default for BoxSwitches {
@@ -315,8 +323,21 @@ impl Default for BoxSwitches {
             registry: true,
             action_parameter_default: false,
             first_message_only: false,
+            read_only_commands: false,
+            replace_frozen: true,
+            action_arguments: ActionArguments::AsDeclared,
+            async_delay: Duration::ZERO,
         }
     }
+}
+
+/// What an action takes as its argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionArguments {
+    /// Only a value of the declared type.
+    AsDeclared,
+    /// Also numbers, texts and ordinals that can be converted; nothing where the action has a default.
+    Converted,
 }
 
 /// Form of BOX error messages.

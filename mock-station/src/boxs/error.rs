@@ -27,6 +27,11 @@ pub enum BoxError {
     NoService { spec: String },
     #[error("Permission denied: {missing} is required on {place}")]
     Permission { missing: String, place: String },
+    #[error("Cannot decode {place}: {reason}")]
+    Undecodable { place: String, reason: String },
+    /// A refusal whose cause the station does not tell, as that of a node without type.
+    #[error("The operation failed on the station")]
+    Unexplained,
     /// Any other refusal, in the words of the part that refused.
     #[error("{0}")]
     Refused(String),
@@ -57,12 +62,26 @@ impl From<ModelError> for BoxError {
             ModelError::PermissionDenied {
                 needed, component, ..
             } => Self::Permission {
-                missing: needed,
+                missing: permission_names(&needed),
                 place: component,
             },
             other => Self::Refused(other.to_string()),
         }
     }
+}
+
+/// `adminWrite` for `W`: the station's refusals name permissions, not letters (§4.8).
+fn permission_names(letters: &str) -> String {
+    let names = letters.chars().map(|letter| match letter {
+        'r' => "operatorRead",
+        'w' => "operatorWrite",
+        'i' => "operatorInvoke",
+        'R' => "adminRead",
+        'W' => "adminWrite",
+        'I' => "adminInvoke",
+        _ => "permission",
+    });
+    names.collect::<Vec<_>>().join(", ")
 }
 
 impl BoxError {

@@ -1,12 +1,14 @@
 //! The BOX servlet: JSON messages under the HTML5 user interface (Station web specification §4).
 //!
 //! `frame` turns request text into messages and outcomes into replies; `channel` sends each message to the
-//! file of its channel; `node` and `contract` write components, values and types in the station's JSON form.
+//! file of its channel; `node` and `contract` write components, values and types in the station's JSON form, `decode`
+//! reads them.
 //! Server sessions and their component spaces live in `ssession`.
 
 mod call;
 mod channel;
 mod contract;
+mod decode;
 mod error;
 mod frame;
 mod node;

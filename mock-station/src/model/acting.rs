@@ -190,7 +190,8 @@ impl Station {
         Ok(())
     }
 
-    /// [`Station::invoke`] as `user`: operator invoke for operator actions, admin invoke for the others.
+    /// [`Station::invoke`] as `user`: operator invoke for operator actions, admin invoke for the others. Asynchronous actions
+    /// answer nothing, whether they succeed or not, and are done [`Station::async_delay`] later.
     pub fn invoke_as(
         &mut self,
         user: &str,
@@ -210,7 +211,13 @@ impl Station {
         };
         self.demand(user, handle, Self::needed(flags, Operation::Invoke))?;
         let text = argument.as_ref().map(value_text).unwrap_or_default();
-        let result = self.invoke(handle, action, argument)?;
+        let result = if flags.contains(Flags::ASYNC) {
+            let delay = self.async_delay;
+            self.invoke_later(handle, action, argument, delay);
+            None
+        } else {
+            self.invoke(handle, action, argument)?
+        };
         self.note(
             user,
             AuditOperation::Invoked,
@@ -277,7 +284,7 @@ impl Station {
         })
     }
 
-    fn note(
+    pub(super) fn note(
         &mut self,
         user: &str,
         operation: AuditOperation,

@@ -32,6 +32,7 @@ impl Station {
                 action: action.to_owned(),
             });
         }
+        self.check_failing(handle, action)?;
         if let (true, Some(kind)) = (ty.is_writable_point(), ty.point_kind()) {
             return self.command(handle, kind, action, argument).map(|()| None);
         }
@@ -59,7 +60,11 @@ impl Station {
                 self.set(handle, "lastTrigger", time.clone())?;
                 self.fire(handle, "trigger", Some(time));
             }
-            ("baja:Station", "save") => self.fire(handle, "stationSaved", None),
+            ("baja:Station", "save") => {
+                self.saves.count = self.saves.count.saturating_add(1);
+                self.saves.last = Some(self.now());
+                self.fire(handle, "stationSaved", None);
+            }
             (_, "ping") => self.ping(handle)?,
             // Actions that only start work elsewhere answer without a result.
             _ => {}

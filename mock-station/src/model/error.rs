@@ -46,6 +46,12 @@ pub enum ModelError {
         action: String,
         expected: String,
     },
+    #[error("action {action} of {component} failed: {cause}")]
+    ActionFailed {
+        component: String,
+        action: String,
+        cause: String,
+    },
     #[error("permission denied: {user} needs {needed} on {component}")]
     PermissionDenied {
         user: String,

@@ -2,8 +2,8 @@
 //!
 //! - Vocabulary: [`value`], [`encoding`], [`display`], [`status`], [`facets`], [`units`], [`enums`], [`flags`], [`permissions`], [`slot_name`].
 //! - Types: [`registry`].
-//! - Tree: [`component`], [`station`], [`tree`], [`set`], [`replace`], [`attributes`], [`placement`] (changes), [`resolve`] (ords), [`changes`] (the change log).
-//! - Behaviour: [`point`] (priority array, feeds), [`link`], [`kit`], [`schedule`], [`action`], [`restart`].
+//! - Tree: [`component`], [`station`], [`tree`], [`set`], [`create`], [`replace`], [`attributes`], [`placement`] (changes), [`resolve`] (ords), [`changes`] (the change log).
+//! - Behaviour: [`point`] (priority array, feeds), [`link`], [`kit`], [`schedule`], [`action`], [`pending`], [`restart`].
 //! - Around it: [`history`], [`alarm`], [`audit`], [`users`], [`acting`] (operations under a user's name), [`shared`].
 //! - Fixtures: [`accounts`], [`sample`].
 
@@ -15,6 +15,7 @@ pub mod attributes;
 pub mod audit;
 pub mod changes;
 pub mod component;
+pub mod create;
 pub mod display;
 pub mod encoding;
 pub mod enums;
@@ -24,6 +25,7 @@ pub mod flags;
 pub mod history;
 pub mod kit;
 pub mod link;
+pub mod pending;
 pub mod permissions;
 pub mod placement;
 pub mod point;
@@ -45,6 +47,7 @@ pub mod value;
 
 pub use alarm::{AckState, AlarmDb, AlarmRecord, SourceState};
 pub use component::{Component, Handle, SlotContent, SlotView};
+pub use create::{NewComponent, NewProperty, SlotMarks};
 pub use display::DisplayContext;
 pub use enums::{DynamicEnum, EnumRange};
 pub use error::ModelError;

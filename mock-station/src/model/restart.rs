@@ -14,6 +14,7 @@ impl Station {
         self.now = now.trunc_subsecs(0);
         self.mark_started();
         self.watched.clear();
+        self.drop_waiting_actions();
         let all: Vec<Handle> = self
             .descendants(self.root())
             .map(|component| component.handle())

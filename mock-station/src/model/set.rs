@@ -26,7 +26,12 @@ impl Station {
         };
         let value = match rest.is_empty() {
             // A dynamic slot may change its type, a frozen one may not.
-            true if !frozen && !current.type_spec().starts_with("baja:Status") => value,
+            true if !frozen
+                && current.type_spec() != value.type_spec()
+                && !current.type_spec().starts_with("baja:Status") =>
+            {
+                value.completed()
+            }
             true => self.fit(handle, name, &current, value)?,
             false => {
                 let mut whole = current.clone();
@@ -88,9 +93,7 @@ impl Station {
                 (Value::Struct(old), Value::Struct(new)) => {
                     // Members the writer left out keep what they held: a value-only write keeps the status.
                     let mut merged = old.clone();
-                    for member in new.members {
-                        merged.set(&member.name, member.value);
-                    }
+                    merged.merge(new);
                     Value::Struct(merged)
                 }
                 (Value::DynamicEnum(old), Value::DynamicEnum(new)) if new.range.is_empty() => {
@@ -103,7 +106,9 @@ impl Station {
             });
         }
         match (current, &value) {
-            (Value::Struct(old), Value::Struct(new)) if new.ty.is_a(old.ty) => Ok(value),
+            (Value::Struct(old), Value::Struct(new)) if new.ty.is_a(old.ty) => {
+                Ok(value.completed())
+            }
             (Value::Double(_), Value::Integer(_) | Value::Long(_) | Value::Float(_)) => value
                 .as_f64()
                 .map(Value::Double)

@@ -9,13 +9,14 @@ use super::facets::Facets;
 use super::history::HistoryDb;
 use super::kit;
 use super::link::Links;
+use super::pending::Actions;
 use super::permissions::Permissions;
 use super::point;
 use super::registry::{self, SlotKind, TypeDef};
 use super::schedule;
 use super::users::{User, Users};
 use super::value::Value;
-use chrono::{DateTime, FixedOffset, SubsecRound, Utc};
+use chrono::{DateTime, FixedOffset, SubsecRound, TimeDelta, Utc};
 use chrono_tz::Tz;
 use indexmap::IndexMap;
 use std::borrow::Cow;
@@ -39,6 +40,11 @@ pub struct Station {
     pub(super) timed: BTreeSet<Handle>,
     /// End of each running override.
     pub(super) expirations: BTreeMap<(DateTime<Utc>, Handle), ()>,
+    pub(super) actions: Actions,
+    /// How long asynchronous actions take after their answer, on the station's clock.
+    pub async_delay: TimeDelta,
+    /// How often the station was saved, and when last.
+    pub(super) saves: Saves,
     /// Subscribed components.
     pub(super) watched: HashMap<Handle, Watched>,
     pub users: Users,
@@ -47,6 +53,13 @@ pub struct Station {
     pub audit: AuditLog,
     /// Host, product and version as the station tells them to clients.
     pub identity: StationIdentity,
+}
+
+/// How often the station was saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Saves {
+    pub count: u32,
+    pub last: Option<DateTime<Utc>>,
 }
 
 /// What the station says about itself.
@@ -95,6 +108,9 @@ impl Station {
             changes: ChangeLog::default(),
             timed: BTreeSet::new(),
             expirations: BTreeMap::new(),
+            actions: Actions::default(),
+            async_delay: TimeDelta::zero(),
+            saves: Saves::default(),
             watched: HashMap::new(),
             users: Users::default(),
             histories: HistoryDb::default(),
@@ -144,6 +160,11 @@ impl Station {
     /// An instant with the offset of the station's zone, as slots hold it.
     pub fn local(&self, time: DateTime<Utc>) -> DateTime<FixedOffset> {
         time.with_timezone(&self.zone).fixed_offset()
+    }
+
+    /// How often the station was saved since it was built, and when last.
+    pub fn saves(&self) -> Saves {
+        self.saves
     }
 
     /// The root component.
@@ -490,6 +511,7 @@ impl Station {
         }
         self.now = now;
         self.expire_overrides();
+        self.do_due_actions();
         let timed: Vec<Handle> = self.timed.iter().copied().collect();
         for handle in timed {
             self.reevaluate(handle);

@@ -137,6 +137,20 @@ impl StructValue {
         }
     }
 
+    /// Takes over the members of `other`, which may have left some out at any depth: those keep what they held.
+    pub fn merge(&mut self, other: StructValue) {
+        for member in other.members {
+            match (self.get_mut(&member.name), member.value) {
+                (Some(Value::Struct(held)), Value::Struct(new))
+                    if std::ptr::eq(held.ty, new.ty) =>
+                {
+                    held.merge(new);
+                }
+                (_, value) => self.set(&member.name, value.completed()),
+            }
+        }
+    }
+
     /// This struct with `name` set.
     pub fn with(mut self, name: &str, value: Value) -> Self {
         self.set(name, value);
@@ -288,6 +302,18 @@ impl Value {
         path.split('/')
             .filter(|step| !step.is_empty())
             .try_fold(self, |value, step| value.as_struct()?.get(step))
+    }
+
+    /// This value with every member a struct left out at its default, at all depths.
+    pub fn completed(self) -> Value {
+        match self {
+            Value::Struct(body) => {
+                let mut whole = StructValue::new(body.ty);
+                whole.merge(body);
+                Value::Struct(whole)
+            }
+            simple => simple,
+        }
     }
 
     /// The type spec, e.g. `baja:Double`.

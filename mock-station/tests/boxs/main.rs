@@ -1,5 +1,6 @@
 //! The BOX servlet over HTTP, as its clients meet it.
 
+mod actions;
 mod client;
 mod cost;
 mod direct;
@@ -13,3 +14,4 @@ mod registry;
 mod sessions;
 mod subscriptions;
 mod tables;
+mod writes;

@@ -11,6 +11,7 @@ mod space;
 mod store;
 mod subscribe;
 mod subscriptions;
+mod sync;
 
 use serde_json::{Value, json};
 

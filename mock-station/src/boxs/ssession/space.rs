@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{action, load, lookup, path, subscribe};
+use super::{action, load, lookup, path, subscribe, sync};
 use crate::boxs::call::{Call, bad_body};
 use crate::boxs::error::BoxError;
 
@@ -35,6 +35,8 @@ pub fn answer(handler: &HandlerCall<'_>) -> Result<Value, BoxError> {
         "loadSlotPath" => path::load_slot_path(handler),
         "sub" => subscribe::subscribe(handler),
         "unsub" => subscribe::unsubscribe(handler),
+        "syncTo" => sync::sync_to(handler),
+        "invokeAction" => action::invoke(handler),
         "getActionParameterDefault" => action::parameter_default(handler),
         "handleToPath" => lookup::handle_to_path(handler),
         "serviceToPath" => lookup::service_to_path(handler),
