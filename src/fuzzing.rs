@@ -2,6 +2,7 @@
 //!
 //! None of them may panic. Where two ways of reading must agree, they are compared.
 
+use crate::knowledge::{decode, format};
 use crate::station::facets::Facets;
 use crate::station::ord::{HistoryId, Ord, SlotPath, escape, split_ord_list, unescape};
 use crate::station::web::TableQuery;
@@ -14,7 +15,7 @@ pub use crate::station::web::scram_messages as scram;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("csv", csv),
     ("obix_xml", obix_xml),
     ("box_json", box_json),
@@ -22,6 +23,7 @@ pub const TARGETS: [Target; 7] = [
     ("ord", ord),
     ("facets", facets),
     ("scram", scram),
+    ("knowledge", knowledge),
 ];
 
 /// The CSV reader: a document says the same in one piece and octet by octet.
@@ -44,6 +46,21 @@ fn read_csv(pieces: &[&[u8]]) -> (Vec<Record>, Result<Ending, CsvError>) {
     let ending = reader.finish();
     records.extend(std::iter::from_fn(|| reader.record()));
     (records, ending)
+}
+
+/// Knowledge documents: what was read is written and read again as the same.
+pub fn knowledge(data: &[u8]) {
+    let read = |text: &str| {
+        let (format, tree) = format::parse("input", text).ok()?;
+        Some((format, decode::decode("input", tree).ok()?.document))
+    };
+    let Some((format, document)) = std::str::from_utf8(data).ok().and_then(read) else {
+        return;
+    };
+    let Ok(text) = document.to_text("input", format) else {
+        return;
+    };
+    assert_eq!(read(&text), Some((format, document)), "{text}");
 }
 
 /// The oBIX decoder, and the encoder on whatever it made.

@@ -44,6 +44,11 @@ fn documents(target: &str) -> &'static [&'static str] {
             "r=+x,s=,i=1,m=ext\ne=other-error",
             "e=unknown-user\nuser=,=2C",
         ],
+        "knowledge" => &[
+            "# a site\nschema_version: 1\nstation: {id: s, area: 1.5e3, since: 2019-05-01}\nspaces:\n- {id: a, name: 'it''s: 1', parent: ~, _n: [yes, 0x1F, .inf]}\nequipment:\n  -\n    id: 7\n    ord: station:|slot:/A$20B\n    points:\n      temp: station:|slot:/A/T\n    notes:\n      - |\n        two\n        lines\n      - >-\n        folded\n        text\n",
+            "equipment_types:\n- id: ahu\n  typical_points:\n  - {role: sat, kind: temperature, required: true, slot_patterns: ['*SAT*', \"\\u00e9, &x\"]}\npoints: [{id: p, \"a:b\": {? long : 1}}]\n_x: !!str 1\n",
+            r#"{"spaces": [{"id": "\u0000\ud83d\ude00", "bounds": {"w": -0.0, "h": 18446744073709551615, "e": 1e300}}], "schedules": [[], {}, null]}"#,
+        ],
         other => {
             panic!("the fuzz target '{other}' has no documents: add some to tests/fuzz_inputs.rs")
         }

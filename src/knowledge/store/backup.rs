@@ -6,9 +6,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDateTime, Utc};
 
 use crate::durable_file::{FileError, failed, folder_of};
+
+/// The moment in the name of a copy, in UTC (Tool surface §9.5).
+const STAMP: &str = "%Y-%m-%dT%H-%M-%S";
 
 /// Makes and prunes the copies of one file.
 pub(super) struct Backups {
@@ -51,40 +54,48 @@ impl Backups {
         self.copy_to(&copy)
     }
 
-    /// Removes the oldest copies beyond the wanted number, and what saves left behind that did not come to their end.
+    /// Removes the oldest copies of the rotation beyond the wanted number.
     pub(super) fn prune(&self) {
+        let mut copies = self.siblings(is_rotation);
+        copies.sort();
+        let surplus = copies.len().saturating_sub(self.count);
+        copies.iter().take(surplus).for_each(|copy| remove(copy));
+    }
+
+    /// Removes what saves left behind that did not come to their end.
+    pub(super) fn clear_leftovers(&self) {
+        let leftovers = self.siblings(|suffix| {
+            suffix.strip_prefix("tmp.").is_some_and(|rest| {
+                rest == "bak" || rest.bytes().all(|digit| digit.is_ascii_digit())
+            })
+        });
+        leftovers.iter().for_each(|leftover| remove(leftover));
+    }
+
+    /// The files named `<file>.<suffix>` with a wanted suffix.
+    fn siblings(&self, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
         let Some(name) = self.target.file_name().and_then(|name| name.to_str()) else {
-            return;
+            return Vec::new();
         };
         let entries = match fs::read_dir(self.folder()) {
             Ok(entries) => entries,
             Err(error) => {
                 tracing::warn!(folder = %self.folder().display(), %error, "old backups of the knowledge file cannot be listed");
-                return;
+                return Vec::new();
             }
         };
-        let (mut copies, mut leftovers) = (Vec::new(), Vec::new());
-        for path in entries.flatten().map(|entry| entry.path()) {
-            let Some(rest) = path
-                .file_name()
-                .and_then(|other| other.to_str())
-                .and_then(|other| other.strip_prefix(name))
-            else {
-                continue;
-            };
-            if rest.starts_with(".bak.") {
-                copies.push(path);
-            } else if rest.starts_with(".tmp.") {
-                leftovers.push(path);
-            }
-        }
-        copies.sort();
-        let surplus = copies.len().saturating_sub(self.count);
-        for path in copies.iter().take(surplus).chain(&leftovers) {
-            if let Err(error) = fs::remove_file(path) {
-                tracing::warn!(file = %path.display(), %error, "an old file beside the knowledge file cannot be removed");
-            }
-        }
+        let suffix = |path: &Path| {
+            path.file_name()?
+                .to_str()?
+                .strip_prefix(name)?
+                .strip_prefix('.')
+                .map(str::to_owned)
+        };
+        entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| suffix(path).is_some_and(|suffix| wanted(&suffix)))
+            .collect()
     }
 
     /// Gives the present file a second name, in one step also where that name exists.
@@ -112,6 +123,19 @@ pub(super) fn sibling(target: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        tracing::warn!(file = %path.display(), %error, "an old file beside the knowledge file cannot be removed");
+    }
+}
+
+/// Whether a suffix is one that [`Backups::keep`] gives; copies that people made have others and stay.
+fn is_rotation(suffix: &str) -> bool {
+    suffix
+        .strip_prefix("bak.")
+        .is_some_and(|stamp| NaiveDateTime::parse_from_str(stamp, STAMP).is_ok())
+}
+
 fn stamp(now: DateTime<Utc>) -> String {
-    now.format("%Y-%m-%dT%H-%M-%S").to_string()
+    now.format(STAMP).to_string()
 }

@@ -1,9 +1,11 @@
 //! Bytes of the file → snapshot, at start, on request and when another program changed it.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use ring::digest::{SHA256, digest};
+use ring::digest::{Context, Digest, SHA256, digest};
 
 use super::{KnowledgeSnapshot, KnowledgeState, KnowledgeStore, Shared};
 use crate::knowledge::decode::decode;
@@ -17,8 +19,32 @@ pub(super) struct ContentHash([u8; 32]);
 
 impl ContentHash {
     pub(super) fn of(content: &[u8]) -> Self {
+        Self::from(digest(&SHA256, content))
+    }
+
+    /// That of the file there is now, none when there is no file; takes little memory however large the file is.
+    pub(super) fn of_file(path: &Path) -> std::io::Result<Option<Self>> {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut context = Context::new(&SHA256);
+        let mut block = vec![0; 64 * 1024];
+        loop {
+            let length = file.read(&mut block)?;
+            match block.get(..length) {
+                Some(content) if length > 0 => context.update(content),
+                _ => return Ok(Some(Self::from(context.finish()))),
+            }
+        }
+    }
+}
+
+impl From<Digest> for ContentHash {
+    fn from(digest: Digest) -> Self {
         let mut bytes = [0; 32];
-        bytes.copy_from_slice(digest(&SHA256, content).as_ref());
+        bytes.copy_from_slice(digest.as_ref());
         Self(bytes)
     }
 }
@@ -51,11 +77,13 @@ impl KnowledgeStore {
 impl Shared {
     fn read_again(&self, only_if_changed: bool) -> KnowledgeSnapshot {
         let before = self.snapshot();
-        if only_if_changed
-            && std::fs::read(&self.path)
-                .is_ok_and(|content| before.content == Some(ContentHash::of(&content)))
-        {
-            return before;
+        if only_if_changed {
+            match ContentHash::of_file(&self.path) {
+                // Away, perhaps for the moment of its replacement.
+                Ok(None) => return before,
+                Ok(content) if content == before.content => return before,
+                Ok(_) | Err(_) => {}
+            }
         }
         let fresh = read(&self.path);
         self.publish(fresh.clone());
@@ -96,8 +124,15 @@ fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
                 limit: format::MAX_BYTES,
             });
         }
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Ok(facts) if facts.is_file() => {}
+        // A pipe or a device could keep the reader for ever.
+        Ok(_) => {
+            return Err(failed(std::io::Error::new(
+                ErrorKind::InvalidInput,
+                "it is no regular file",
+            )));
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     }
     std::fs::read(path).map(Some).map_err(failed)

@@ -1,12 +1,12 @@
 //! A save, step by step: at each of them the file is the old or the new one (Tool surface §9.5).
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::backup::{Backups, sibling};
 use super::reading::ContentHash;
 use super::{KnowledgeSnapshot, KnowledgeState, Shared};
-use crate::durable_file::{Staged, failed, folder_of, sync_folder};
+use crate::durable_file::{FileError, Staged, failed, folder_of, sync_folder};
 use crate::knowledge::document::SCHEMA_VERSION;
 use crate::knowledge::error::EditError;
 
@@ -62,6 +62,7 @@ impl Shared {
         let target = self.target();
         let folder = folder_of(&target);
         fs::create_dir_all(folder).map_err(failed("make the folder", folder))?;
+        refuse_if_protected(&target)?;
         let now = self.options.clock.now();
         let temp = sibling(&target, &format!("tmp.{}", now.timestamp_millis()));
         let mut staged = Staged::create(temp, target.clone())?;
@@ -92,7 +93,10 @@ impl Shared {
             tracing::warn!(%error, "the saved knowledge may not outlive a power failure");
         }
         self.done(SaveStep::FolderSynced);
-        backups.prune();
+        if self.options.auto_backup {
+            backups.prune();
+        }
+        backups.clear_leftovers();
         self.done(SaveStep::Pruned);
         Ok(ContentHash::of(content))
     }
@@ -104,11 +108,7 @@ impl Shared {
 
     /// Nothing may be lost that somebody wrote since the snapshot was read.
     fn refuse_if_changed(&self, before: &KnowledgeSnapshot) -> Result<(), EditError> {
-        let now = match fs::read(&self.path) {
-            Ok(content) => Some(ContentHash::of(&content)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed("read", &self.path)(error).into()),
-        };
+        let now = ContentHash::of_file(&self.path).map_err(failed("read", &self.path))?;
         if now == before.content {
             Ok(())
         } else {
@@ -116,5 +116,15 @@ impl Shared {
                 path: self.path.clone(),
             })
         }
+    }
+}
+
+/// A file that is set read-only is to stay as it is, though its folder would let it be replaced.
+fn refuse_if_protected(target: &Path) -> Result<(), FileError> {
+    match fs::OpenOptions::new().append(true).open(target) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(failed("write", target)(error))
+        }
+        Ok(_) | Err(_) => Ok(()),
     }
 }

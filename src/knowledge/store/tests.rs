@@ -300,6 +300,8 @@ async fn the_newest_backups_are_kept_and_hold_the_files_before_each_change() {
     };
     let store = KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), options);
     let mut texts = Vec::new();
+    let own = folder.path().join("knowledge.yaml.bak.before-the-move");
+    std::fs::write(&own, "a copy that somebody made").unwrap();
     for edit in 0..5 {
         put(&store, &format!("e{edit}")).await.unwrap();
         texts.push(std::fs::read_to_string(store.path()).unwrap());
@@ -312,6 +314,7 @@ async fn the_newest_backups_are_kept_and_hold_the_files_before_each_change() {
             "knowledge.yaml",
             "knowledge.yaml.bak.2026-05-09T10-00-03",
             "knowledge.yaml.bak.2026-05-09T10-00-04",
+            "knowledge.yaml.bak.before-the-move",
         ]
     );
     let backup = |second| {
@@ -324,7 +327,7 @@ async fn the_newest_backups_are_kept_and_hold_the_files_before_each_change() {
     put(&store, "e5").await.unwrap();
     put(&store, "e6").await.unwrap();
     assert!(backup(5).contains("e5"));
-    assert_eq!(names(&folder).len(), 4);
+    assert_eq!(names(&folder).len(), 5);
 }
 
 #[tokio::test]
@@ -528,4 +531,16 @@ async fn a_change_by_another_program_is_taken_up_and_announced() {
     );
     assert_eq!(put(&store, "ours").await.unwrap(), 2);
     stop.cancel();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_in_place_of_the_file_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("knowledge.yaml");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let store = KnowledgeStore::open(&path);
+    let error = store.readable().unwrap_err().to_string();
+    assert!(error.contains("no regular file"), "{error}");
 }
