@@ -167,3 +167,30 @@ async fn a_bad_file_keeps_the_old_settings() {
     running.noticed().await;
     assert_eq!(running.tools(&client).await, before);
 }
+
+#[tokio::test]
+async fn knowledge_is_locked_and_unlocked_while_a_client_edits() {
+    let mut running = Running::start().await;
+    let mut client = running.client();
+    client.initialize().await;
+    let create = |id: &str| {
+        let arguments = json!({"id": id, "name": id});
+        json!({"name": "createSpace", "arguments": arguments})
+    };
+    let answer = client.ask("tools/call", create("north")).await;
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+
+    running
+        .change(&json!({ "knowledge": { "readOnly": true } }))
+        .await;
+    let answer = client.ask("tools/call", create("south")).await;
+    assert_eq!(answer["result"]["errorCode"], -32004, "{answer}");
+    assert_eq!(answer["result"]["errorData"]["reason"], "read-only");
+    let summary = json!({"name": "getKnowledgeSummary", "arguments": {}});
+    let answer = client.ask("tools/call", summary).await;
+    assert_eq!(answer["result"]["structuredContent"]["spaceCount"], 1);
+
+    running.change(&json!({})).await;
+    let answer = client.ask("tools/call", create("south")).await;
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+}
