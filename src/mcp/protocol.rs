@@ -91,20 +91,13 @@ fn server_info(bridge: &Bridge) -> Value {
     })
 }
 
-/// The result of `server/discover` (revision 2026-07-28); changes are promised only where `subscriptions/listen` has a
-/// stream.
-pub fn discover_result(bridge: &Bridge, listens: bool) -> Value {
-    let (tools, resources) = if listens {
-        let resources = json!({ "subscribe": true, "listChanged": true });
-        (json!({ "listChanged": true }), resources)
-    } else {
-        (json!({}), json!({}))
-    };
+/// The result of `server/discover` (revision 2026-07-28).
+pub fn discover_result(bridge: &Bridge) -> Value {
     json!({
         "supportedVersions": all_revisions(),
         "capabilities": {
-            "tools": tools,
-            "resources": resources,
+            "tools": { "listChanged": true },
+            "resources": { "subscribe": true, "listChanged": true },
             "prompts": {},
             "completions": {},
             "logging": {},

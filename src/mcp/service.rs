@@ -33,8 +33,6 @@ pub struct Caller {
     pub toolsets: ToolSets,
     /// Where notifications of this request go; without it they go to the session's only stream.
     pub outlet: Option<mpsc::Sender<Value>>,
-    /// Whether `subscriptions/listen` has a stream on this transport.
-    pub listens: bool,
     /// The context of a request that stands alone (revision 2026-07-28).
     pub declared: Option<Arc<Declared>>,
 }
@@ -104,7 +102,7 @@ impl BridgeService {
                 remember_client(&context.peer, &params);
                 Ok(initialize_result(bridge, &params))
             }
-            "server/discover" => Ok(discover_result(bridge, caller.listens)),
+            "server/discover" => Ok(discover_result(bridge)),
             "ping" => Ok(json!({})),
             "logging/setLevel" => {
                 let level = text(&params, "level")?;

@@ -9,7 +9,7 @@ use rmcp::service::{RoleServer, serve_directly_with_ct};
 use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::bytes::BytesMut;
 use tokio_util::codec::{Decoder, FramedRead, FramedWrite, LinesCodec, LinesCodecError};
@@ -23,6 +23,9 @@ use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
 
 /// Longest accepted line, as for an HTTP body.
 const LINE_LIMIT: usize = 4 * 1024 * 1024;
+
+/// Changes that may wait for a slow reader; a listener that is behind by more misses some.
+const LISTEN_QUEUE: usize = 1000;
 
 /// Longest wait for the answers to calls that were read before the input ended: capabilities may take 120 s.
 const LAST_ANSWERS: Duration = Duration::from_secs(180);
@@ -48,7 +51,6 @@ where
         session_id: String::new(),
         toolsets,
         outlet: None,
-        listens: false,
         declared: None,
     };
     let transport = LineTransport::new(input, output, caller);
@@ -130,6 +132,8 @@ struct LineTransport<R, W> {
     answered: Notify,
     /// When the waiting for answers began: the input has ended.
     ended: Option<Instant>,
+    /// Fires when nobody listens any longer.
+    unheard: CancellationToken,
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
@@ -141,7 +145,32 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
             caller,
             answered: Notify::new(),
             ended: None,
+            unheard: CancellationToken::new(),
         }
+    }
+
+    /// The input has ended: calls are still answered, but whoever listened has gone.
+    fn end_input(&mut self) {
+        self.ended = Some(Instant::now());
+        self.unheard.cancel();
+    }
+
+    /// Where `subscriptions/listen` tells what changed.
+    fn outlet(&self) -> mpsc::Sender<Value> {
+        let (sender, mut notes) = mpsc::channel(LISTEN_QUEUE);
+        let (output, unheard) = (self.output.clone(), self.unheard.clone());
+        tokio::spawn(async move {
+            let written = async {
+                while let Some(note) = notes.recv().await {
+                    if let Err(error) = write(output.clone(), note).await {
+                        tracing::error!(%error, "standard output cannot be written");
+                        return;
+                    }
+                }
+            };
+            unheard.run_until_cancelled(written).await;
+        });
+        sender
     }
 
     fn accept(&self, line: &str) -> Result<Option<ClientJsonRpcMessage>, Box<(Value, RpcError)>> {
@@ -156,6 +185,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
                     let declared = Declared::read(&id, &params).map_err(refuse)?;
                     declared.require_served().map_err(refuse)?;
                     caller.declared = Some(Arc::new(declared));
+                    caller.outlet = (method == "subscriptions/listen").then(|| self.outlet());
                 }
                 let mut request = message::request(&method, params).map_err(refuse)?;
                 request.extensions.insert(caller);
@@ -217,7 +247,7 @@ where
                 return None;
             }
             let Some(line) = self.input.next().await else {
-                self.ended = Some(Instant::now());
+                self.end_input();
                 continue;
             };
             let (id, error) = match line {
@@ -230,7 +260,7 @@ where
                 Ok(Err(fault)) => (Value::Null, fault.to_error()),
                 Err(error) => {
                     tracing::error!(%error, "standard input cannot be read");
-                    self.ended = Some(Instant::now());
+                    self.end_input();
                     continue;
                 }
             };
@@ -245,6 +275,7 @@ where
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
+        self.unheard.cancel();
         let unanswered = self.ids.awaited();
         if !unanswered.is_empty() {
             tracing::warn!(
@@ -321,8 +352,7 @@ mod tests {
         assert_eq!(discovered["result"]["supportedVersions"][0], "2026-07-28");
         assert_eq!(
             discovered["result"]["capabilities"]["resources"],
-            json!({}),
-            "no stream for subscriptions/listen here"
+            json!({ "subscribe": true, "listChanged": true })
         );
         let other = String::from_utf8_lossy(alone).replace("2026-07-28", "2031-01-01");
         assert_eq!(talk(other.as_bytes()).await["error"]["code"], -32022);

@@ -116,6 +116,7 @@ pub async fn listen(
         let note = tokio::select! {
             Some(note) = sources.next() => note,
             () = call.cancel.cancelled() => break,
+            () = outlet.closed() => break,
         };
         outcome = match note {
             Note::Updated(uri, state) => {

@@ -262,7 +262,6 @@ pub async fn messages(
         session_id: id,
         toolsets: admitted.toolsets,
         outlet: None,
-        listens: true,
         declared: None,
     };
     let message = match Incoming::parse(&body).and_then(|incoming| wrap(incoming, &session, caller))

@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use tokio::sync::mpsc::Receiver;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::mcp::conversation::SessionState;
 use crate::mcp::message::RequestIds;
@@ -35,6 +36,8 @@ pub struct Session {
     /// What its client chose.
     pub state: Arc<SessionState>,
     handle: LocalSessionHandle,
+    /// Reads what the server says outside requests.
+    reader: tokio::sync::Mutex<Option<AbortOnDropHandle<()>>>,
     last_used: Mutex<Instant>,
     busy: AtomicUsize,
     /// Events that its streams have passed on so far.
@@ -101,12 +104,29 @@ impl Session {
         Ok(channel.inner)
     }
 
-    /// Everything that the server says outside requests; a second call ends the first one's queue.
+    /// Hands everything that the server says outside requests to a task; the newest one has it, an earlier one ends.
+    ///
+    /// rmcp gives a second queue nothing as long as the first one has a reader, and a reader whose connection broke is
+    /// noticed late.
     ///
     /// # Errors
     /// The session has ended.
-    pub async fn listen(&self) -> Result<Receiver<ServerSseMessage>, SessionError> {
-        Ok(self.handle.establish_common_channel().await?.inner)
+    pub async fn listen<T>(
+        &self,
+        read: impl FnOnce(Receiver<ServerSseMessage>) -> T,
+    ) -> Result<(), SessionError>
+    where
+        T: Future<Output = ()> + Send + 'static,
+    {
+        let mut reader = self.reader.lock().await;
+        if let Some(earlier) = reader.take() {
+            earlier.abort();
+            // Its queue is dropped when it was joined; a cancelled task is no failure.
+            drop(earlier.await);
+        }
+        let messages = self.handle.establish_common_channel().await?.inner;
+        *reader = Some(AbortOnDropHandle::new(tokio::spawn(read(messages))));
+        Ok(())
     }
 
     /// Whether no stream has passed on this event yet; from now on one has.
@@ -187,6 +207,7 @@ impl SessionTable {
             ids: Arc::default(),
             state,
             handle,
+            reader: tokio::sync::Mutex::default(),
             last_used: Mutex::new(Instant::now()),
             busy: AtomicUsize::new(0),
             pushed: AtomicUsize::new(0),

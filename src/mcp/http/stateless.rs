@@ -64,7 +64,6 @@ pub async fn serve(
         toolsets: admitted.toolsets,
         // Without a stream there is no place for notifications.
         outlet: accepted.reads_streams().then_some(outlet),
-        listens: true,
         declared: Some(Arc::new(declared)),
     });
     let ids = Arc::<RequestIds>::default();

@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -104,17 +105,11 @@ const SHORTEST_HEARTBEAT: Duration = Duration::from_secs(1);
 /// Everything that a session says outside its requests.
 async fn push_stream(front: &Front, session: Arc<Session>) -> Response {
     let busy = session.begin();
-    let mut messages = match session.listen().await {
-        Ok(messages) => messages,
-        Err(error) => {
-            tracing::debug!(%error, "a stream was asked for in a session that has ended");
-            return unknown_session(&session.id);
-        }
-    };
     let (sender, frames) = mpsc::channel(PUSH_QUEUE);
     drop(sender.try_send(Bytes::from_static(STREAM_OPEN.as_bytes())));
     let heartbeat = front.options.sse_heartbeat.max(SHORTEST_HEARTBEAT);
-    tokio::spawn(async move {
+    let read_in = session.clone();
+    let read = |mut messages: mpsc::Receiver<ServerSseMessage>| async move {
         let _busy = busy;
         loop {
             let event = tokio::select! {
@@ -127,13 +122,13 @@ async fn push_stream(front: &Front, session: Arc<Session>) -> Response {
                 },
             };
             let Some(event) = event else { return };
-            if !session.is_new(&event) {
+            if !read_in.is_new(&event) {
                 continue;
             }
             let Some(message) = event.message else {
                 continue;
             };
-            let body = message::outgoing(&message, &session.ids);
+            let body = message::outgoing(&message, &read_in.ids);
             // A reader that stalls must not hold up its session; it notices when the stream ends.
             if sender
                 .try_send(Bytes::from(format!("event: message\ndata: {body}\n\n")))
@@ -143,7 +138,11 @@ async fn push_stream(front: &Front, session: Arc<Session>) -> Response {
                 return;
             }
         }
-    });
+    };
+    if let Err(error) = session.listen(read).await {
+        tracing::debug!(%error, "a stream was asked for in a session that has ended");
+        return unknown_session(&session.id);
+    }
     (stream_headers(), body_of(frames)).into_response()
 }
 
@@ -250,7 +249,6 @@ fn caller(session: &Session, admitted: Admitted, outlet: Option<mpsc::Sender<Val
         session_id: session.id.clone(),
         toolsets: admitted.toolsets,
         outlet,
-        listens: true,
         declared: None,
     }
 }
