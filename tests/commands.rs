@@ -321,6 +321,81 @@ fn a_stop_during_a_call_answers_the_client_although_the_station_hangs() {
     assert!(!log.contains("\"level\":\"ERROR\""), "{log}");
 }
 
+/// The endpoint that a serving bridge names in its JSON log; the rest of the log is read and dropped.
+#[cfg(unix)]
+fn endpoint_of(child: &mut Child) -> String {
+    let mut log = BufReader::new(child.stderr.take().expect("log"));
+    loop {
+        let mut line = String::new();
+        assert_ne!(log.read_line(&mut line).expect("read"), 0, "ended early");
+        let line: Value = serde_json::from_str(&line).expect("a log line is JSON");
+        if let Some(endpoint) = line.pointer("/fields/endpoint").or(line.get("endpoint")) {
+            let endpoint = endpoint.as_str().expect("text").to_owned();
+            std::thread::spawn(move || std::io::read_to_string(log));
+            return endpoint;
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_stop_leaves_nothing_behind_on_the_station() {
+    use mock_station::server::MockStation;
+    use mock_station::switches::ObixMode;
+
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    for obix in [ObixMode::BasicOk, ObixMode::NoServlet] {
+        let mock = runtime
+            .block_on(MockStation::builder().start())
+            .expect("started");
+        mock.switches().change(|switches| switches.obix.mode = obix);
+        let token = "t".repeat(40);
+        let folder = tempfile::tempdir().expect("folder");
+        let config = folder.path().join("config.yaml");
+        let account = mock_station::model::accounts::BRIDGE;
+        let settings = json!({
+            "listen": "127.0.0.1:0",
+            "apiToken": token,
+            "dataDir": folder.path().join("data"),
+            "station": { "url": mock.url(), "user": account.user, "password": account.password },
+        });
+        std::fs::write(&config, settings.to_string()).expect("write");
+        let mut child = bridge(&["serve", "--log-format", "json", "--config", text(&config)])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let endpoint = endpoint_of(&mut child);
+        let opened = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
+        let opened = received(sent(&endpoint, &token, "", &opened));
+        let session = opened
+            .lines()
+            .find(|line| line.starts_with("mcp-session-id"))
+            .expect("a session");
+        let point = "station%3A%7Cslot%3A%2FDrivers%2FBacnetNetwork%2FAHU_1%2Fpoints%2FSupplyTemp";
+        let subscribe = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
+            "params": {"uri": format!("niagara://point/{point}")}});
+        let answer = received(sent(&endpoint, &token, session, &subscribe));
+        assert!(answer.contains("\"result\":{}"), "{answer}");
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while mock.obix_watches() + mock.box_sessions() == 0 {
+            assert!(std::time::Instant::now() < deadline, "nothing is watched");
+            std::thread::yield_now();
+        }
+        assert_eq!(mock.sessions(), 1);
+        let stopped = Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status()
+            .expect("kill");
+        assert!(stopped.success());
+        assert_eq!(child.wait().expect("ends").code(), Some(0));
+        assert_eq!(
+            (mock.obix_watches(), mock.box_sessions(), mock.sessions()),
+            (0, 0, 0),
+            "{obix:?}: something remains on the station"
+        );
+    }
+}
+
 #[test]
 fn mistakes_end_with_a_sentence_and_the_right_code() {
     for (arguments, code, words) in [

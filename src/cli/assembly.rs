@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use futures::future::BoxFuture;
 
+use super::metric_sources::{KnowledgeMetrics, StationMetrics};
 use crate::clock::SystemClock;
 use crate::config::policy::{Policy, SharedPolicy};
 use crate::config::{Config, StationConfig};
@@ -106,6 +107,10 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
     );
     bridge.fixed_revision = config.fixed_revision;
     bridge.switches.set(config);
+    bridge.metric_sources = vec![
+        Box::new(StationMetrics(facade.clone())),
+        Box::new(KnowledgeMetrics(knowledge.clone())),
+    ];
     Ok(Assembly {
         bridge: Arc::new(bridge),
         authenticator: Authenticator::new(config.api_token.clone(), None),

@@ -1,4 +1,4 @@
-//! `docs`: the tables of tools, resources and prompts in the README, made from the registry.
+//! `docs`: the tables of tools, resources, prompts and metrics in the README, made from the registry.
 
 use std::fmt::Write;
 
@@ -8,10 +8,12 @@ use super::arguments::DocsOptions;
 use super::assembly;
 use super::shutdown::Ending;
 use crate::mcp::bridge::Bridge;
+use crate::mcp::metrics::{FAMILIES, PREFIX};
 use crate::resources::Address;
 
-const BEGIN: &str = "<!-- tools:begin -->";
-const END: &str = "<!-- tools:end -->";
+/// What stands between two lines `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+const TOOLS: &str = "tools";
+const METRICS: &str = "metrics";
 
 /// Writes the tables, or checks them.
 ///
@@ -22,9 +24,15 @@ pub fn run(options: &DocsOptions) -> anyhow::Result<Ending> {
     let text =
         std::fs::read_to_string(&options.file).with_context(|| format!("{path} cannot be read"))?;
     let bridge = assembly::definitions_only()?;
-    let Some(fresh) = replaced(&text, &tables(&bridge)) else {
-        bail!("{path} has no lines '{BEGIN}' and '{END}'; put them where the tables shall stand");
-    };
+    let mut fresh = text.clone();
+    for (name, table) in [(TOOLS, tables(&bridge)), (METRICS, metrics_table())] {
+        fresh = replaced(&fresh, name, &table).with_context(|| {
+            let (begin, end) = marks(name);
+            format!(
+                "{path} has no lines '{begin}' and '{end}'; put them where the table shall stand"
+            )
+        })?;
+    }
     if fresh == text {
         return Ok(Ending::Finished);
     }
@@ -37,13 +45,21 @@ pub fn run(options: &DocsOptions) -> anyhow::Result<Ending> {
     Ok(Ending::Finished)
 }
 
-fn replaced(text: &str, tables: &str) -> Option<String> {
-    let (head, rest) = text.split_once(BEGIN)?;
-    let (_, tail) = rest.split_once(END)?;
+fn marks(name: &str) -> (String, String) {
+    (
+        format!("<!-- {name}:begin -->"),
+        format!("<!-- {name}:end -->"),
+    )
+}
+
+fn replaced(text: &str, name: &str, tables: &str) -> Option<String> {
+    let (begin, end) = marks(name);
+    let (head, rest) = text.split_once(&begin)?;
+    let (_, tail) = rest.split_once(&end)?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let tables = tables.replace('\n', newline);
     Some(format!(
-        "{head}{BEGIN}{newline}{newline}{tables}{newline}{END}{tail}"
+        "{head}{begin}{newline}{newline}{tables}{newline}{end}{tail}"
     ))
 }
 
@@ -100,6 +116,27 @@ pub fn tables(bridge: &Bridge) -> String {
     text
 }
 
+/// The metrics as Markdown.
+pub fn metrics_table() -> String {
+    let mut text = String::from("| metric | kind | labels | what it tells |\n|---|---|---|---|\n");
+    for family in FAMILIES {
+        let labels: Vec<String> = family
+            .labels
+            .iter()
+            .map(|label| format!("`{label}`"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "| `{PREFIX}{}` | {} | {} | {} |",
+            family.name,
+            family.kind.word(),
+            labels.join(", "),
+            cell(family.about)
+        );
+    }
+    text
+}
+
 /// Up to the first full stop that ends a sentence.
 fn first_sentence(text: &str) -> &str {
     match text.find(". ") {
@@ -118,15 +155,17 @@ mod tests {
 
     #[test]
     fn only_the_text_between_the_markers_changes() {
-        let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        let fresh = replaced(&text, "new\n").expect("markers");
-        assert_eq!(fresh, format!("a\n{BEGIN}\n\nnew\n\n{END}\nb\n"));
+        let (begin, end) = marks(TOOLS);
+        let text = format!("a\n{begin}\nold\n{end}\nb\n");
+        let fresh = replaced(&text, TOOLS, "new\n").expect("markers");
+        assert_eq!(fresh, format!("a\n{begin}\n\nnew\n\n{end}\nb\n"));
         assert_eq!(
-            replaced(&fresh, "new\n").expect("markers"),
+            replaced(&fresh, TOOLS, "new\n").expect("markers"),
             fresh,
             "writing twice changes nothing"
         );
-        assert_eq!(replaced("no markers", "x"), None);
+        assert_eq!(replaced("no markers", TOOLS, "x"), None);
+        assert_eq!(replaced(&text, METRICS, "x"), None);
     }
 
     #[test]
@@ -151,7 +190,11 @@ mod tests {
     fn check_tells_whether_the_file_is_up_to_date() {
         let folder = tempfile::tempdir().expect("folder");
         let file = folder.path().join("README.md");
-        std::fs::write(&file, format!("{BEGIN}\n{END}\n")).expect("write");
+        let places = [TOOLS, METRICS].map(|name| {
+            let (begin, end) = marks(name);
+            format!("{begin}\n{end}\n")
+        });
+        std::fs::write(&file, places.concat()).expect("write");
         let run = |check| {
             run(&DocsOptions {
                 file: file.clone(),

@@ -1,7 +1,7 @@
 //! The commands.
 //!
 //! - [`arguments`]: what can be typed.
-//! - [`assembly`]: configuration → a bridge that can be served.
+//! - [`assembly`]: configuration → a bridge that can be served; [`metric_sources`]: what its parts tell the metrics.
 //! - [`demo`], [`serve`], [`relay`], [`init`], [`probe`], [`docs`]: one file per command.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
 //! - [`logging`], [`shutdown`], [`data_folder`]: log lines, signals, the lock of the data folder.
@@ -16,6 +16,7 @@ pub mod demo;
 pub mod docs;
 pub mod init;
 pub mod logging;
+pub mod metric_sources;
 pub mod probe;
 pub mod relay;
 pub mod reload;

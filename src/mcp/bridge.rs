@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::metrics::Metrics;
+use super::metrics::{MetricSource, Metrics};
 use super::protocol::Revision;
 use crate::config::Config;
 use crate::prompts::PromptRegistry;
@@ -51,6 +51,8 @@ pub struct Bridge {
     pub prompts: PromptRegistry,
     pub switches: Switches,
     pub metrics: Metrics,
+    /// Station, knowledge file and whatever else measures for itself.
+    pub metric_sources: Vec<Box<dyn MetricSource>>,
     /// Advertised whatever the client asks for (`mcpProtocolVersion`).
     pub fixed_revision: Option<Revision>,
     started: Instant,
@@ -69,6 +71,7 @@ impl Bridge {
             prompts,
             switches: Switches::default(),
             metrics: Metrics::default(),
+            metric_sources: Vec::new(),
             fixed_revision: None,
             started: Instant::now(),
             sessions: OnceLock::new(),

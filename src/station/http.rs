@@ -22,10 +22,12 @@ mod body;
 mod breaker;
 mod failure;
 mod scope;
+mod traffic;
 mod trust;
 
 pub use body::{HttpBody, HttpResponse};
 pub use scope::CallScope;
+pub use traffic::{Destination, RequestOutcome, Traffic};
 pub use trust::{Trust, fingerprint_of};
 pub(crate) use trust::{config_with, verifier};
 
@@ -98,6 +100,7 @@ pub struct HttpClient {
     places: Arc<Semaphore>,
     rate: Option<Arc<DefaultDirectRateLimiter>>,
     breaker: Arc<Breaker>,
+    traffic: Arc<Traffic>,
 }
 
 impl HttpClient {
@@ -122,6 +125,7 @@ impl HttpClient {
             places: Arc::new(Semaphore::new(limits.in_flight.max(1))),
             rate,
             breaker: Arc::default(),
+            traffic: Arc::default(),
             limits,
         })
     }
@@ -129,6 +133,11 @@ impl HttpClient {
     /// The limits in force.
     pub fn limits(&self) -> &HttpLimits {
         &self.limits
+    }
+
+    /// What was asked so far; clones count together.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
 
     /// The time a request of a class may take.
@@ -218,6 +227,7 @@ impl HttpClient {
         sent: &AtomicBool,
     ) -> Result<HttpResponse, Failure> {
         let target = describe(&request);
+        let destination = Destination::of(&request.url);
         let progress = Progress {
             sent,
             repeatable: AtomicBool::new(false),
@@ -238,6 +248,13 @@ impl HttpClient {
             }),
             Err(error) => Err(error),
         };
+        self.traffic.count(
+            destination,
+            match &outcome {
+                Ok(answer) => RequestOutcome::of_status(answer.status),
+                Err(error) => RequestOutcome::of_error(error),
+            },
+        );
         outcome.map_err(|error| Failure {
             error: Box::new(error),
             repeatable: progress.repeatable.into_inner(),
@@ -247,6 +264,7 @@ impl HttpClient {
 
     /// Waits for a free place and for the rate.
     async fn turn(&self, target: &str) -> Result<OwnedSemaphorePermit, StationError> {
+        let _waits = self.traffic.waits();
         let place = Arc::clone(&self.places).acquire_owned().await;
         let place = place.map_err(|_| StationError::Cancelled {
             what: target.to_owned(),
@@ -267,6 +285,7 @@ impl HttpClient {
         place: OwnedSemaphorePermit,
     ) -> Result<HttpResponse, StationError> {
         let station = station_of(&request.url);
+        let _flies = self.traffic.flies();
         let admission = self.breaker.admit(&request.url).await?;
         let begin = Instant::now();
         let expires = begin + self.timeout(class);

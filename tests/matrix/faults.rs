@@ -257,18 +257,21 @@ impl Run<'_> {
     /// The bridge keeps one session, and none after its end.
     async fn leaves_nothing(&mut self) {
         let mock = &self.bench.mock;
-        let open = (mock.sessions(), mock.box_sessions());
+        let open = (mock.sessions(), mock.box_sessions(), mock.obix_watches());
         self.bench.facade.close().await;
         let mock = &self.bench.mock;
-        let left = (mock.sessions(), mock.box_sessions());
-        if open.0 > 1 || open.1 > 1 {
+        let left = (mock.sessions(), mock.box_sessions(), mock.obix_watches());
+        if open.0 > 1 || open.1 > 1 || open.2 > 0 {
             self.note(
                 "all tools",
-                format!("{open:?} web and BOX sessions are open"),
+                format!("{open:?} web sessions, BOX sessions and watches are open"),
             );
         }
-        if left != (0, 0) {
-            self.note("all tools", format!("{left:?} web and BOX sessions remain"));
+        if left != (0, 0, 0) {
+            self.note(
+                "all tools",
+                format!("{left:?} web sessions, BOX sessions and watches remain"),
+            );
         }
     }
 }

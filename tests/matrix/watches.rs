@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use mock_station::faults::{Fault, FaultKind};
 use mock_station::model::accounts::BRIDGE;
 use mock_station::model::status::Status;
 use mock_station::model::{SharedStation, Value, sample};
 use mock_station::server::MockStation;
+use mock_station::switches::ObixMode;
 use niagara_bridge::clock::SystemClock;
 use niagara_bridge::station::boxp::TypeCache;
-use niagara_bridge::station::facade::{ChangePacing, PointValue, StationFacade, Subscription};
+use niagara_bridge::station::facade::{
+    ChangePacing, ChangeRoute, PointValue, StationFacade, Subscription,
+};
 use niagara_bridge::station::ord::Ord;
 use niagara_bridge::station::web::{Secret, WebOptions, WebSession};
 
@@ -74,14 +77,41 @@ async fn wait_for(subscription: &mut Subscription, number: f64) {
     assert!(arrived.is_ok(), "the change to {number} never arrives");
 }
 
-/// Watches a point through a fault; whether the station may keep a watch until its lease ends.
-async fn through(kind: FaultKind) {
+/// Longer than every lease and idle time of the station: what nobody uses any more is gone then.
+const UNUSED_ENDS: TimeDelta = TimeDelta::minutes(20);
+
+/// Watches, BOX sessions and logins that the station keeps.
+fn kept(mock: &MockStation) -> (usize, usize, usize) {
+    (mock.obix_watches(), mock.box_sessions(), mock.sessions())
+}
+
+/// What a subscription in good order needs of the station.
+fn needed(facade: &StationFacade) -> (usize, usize, usize) {
+    match facade.change_route() {
+        Some(ChangeRoute::ObixWatch) => (1, 0, 1),
+        Some(ChangeRoute::BoxSession) => (0, 1, 1),
+        _ => (0, 0, 1),
+    }
+}
+
+/// Watches a point through a fault: changes come again, the station keeps what is needed and nothing more, and
+/// nothing at all after the end.
+async fn through(kind: FaultKind, start: ChangeRoute) {
     let mock = station().await;
+    if start != ChangeRoute::ObixWatch {
+        mock.switches()
+            .change(|switches| switches.obix.mode = ObixMode::NoServlet);
+    }
+    if start == ChangeRoute::Polling {
+        mock.switches()
+            .change(|switches| switches.boxs.present = false);
+    }
     let facade = facade(&mock);
     set(&mock, 1.0);
     let ord = Ord::component("station:|slot:/Watched").expect("an ord");
     let mut subscription = facade.subscribe(&[ord]).expect("a subscription");
     wait_for(&mut subscription, 1.0).await;
+    assert_eq!(facade.change_route(), Some(start), "{kind:?}");
 
     mock.faults().clear_fired();
     mock.faults()
@@ -99,34 +129,75 @@ async fn through(kind: FaultKind) {
     set(&mock, 3.0);
     wait_for(&mut subscription, 3.0).await;
 
-    let open = (mock.obix_watches(), mock.box_sessions());
+    // What the fault left behind ends by itself, and what is in use stays or is made anew.
+    mock.jump_clock(UNUSED_ENDS);
+    set(&mock, 4.0);
+    wait_for(&mut subscription, 4.0).await;
+    let in_order = async {
+        // A change may arrive over one route while the next is being set up.
+        while kept(&mock) != needed(&facade) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_order = tokio::time::timeout(HANG, in_order).await;
     assert!(
-        open.0 <= 2 && open.1 <= 1,
-        "{kind:?}: {open:?} watches and BOX sessions"
+        in_order.is_ok(),
+        "{kind:?}: {:?} is kept, {:?} is needed",
+        kept(&mock),
+        needed(&facade)
     );
     drop(subscription);
     facade.close().await;
-    let left = (mock.sessions(), mock.box_sessions());
-    assert_eq!(left, (0, 0), "{kind:?}: web and BOX sessions remain");
+    assert_eq!(kept(&mock), (0, 0, 0), "{kind:?}: something remains");
 }
 
 macro_rules! watches {
-    ($($test:ident: $kind:expr;)+) => {
-        $(#[tokio::test]
+    ($($route:ident { $($test:ident: $kind:expr;)+ })+) => {
+        $($(#[tokio::test]
         async fn $test() {
-            through($kind).await;
-        })+
+            through($kind, ChangeRoute::$route).await;
+        })+)+
     };
 }
 
 watches! {
-    a_watch_outlives_cut_connections: FaultKind::Cut;
-    a_watch_outlives_half_answers: FaultKind::HalfBody { bytes: None };
-    a_watch_outlives_pages_in_place_of_data: FaultKind::HtmlPage;
-    a_watch_outlives_errors_of_the_server: FaultKind::ServerError { status: 500 };
-    a_watch_outlives_a_busy_station: FaultKind::TooManyRequests { retry_after_seconds: None };
-    a_watch_outlives_a_restart: FaultKind::Restart { down_millis: 0 };
-    a_watch_moves_when_obix_vanishes: FaultKind::ObixAbsent;
+    ObixWatch {
+        a_watch_outlives_cut_connections: FaultKind::Cut;
+        a_watch_outlives_half_answers: FaultKind::HalfBody { bytes: None };
+        a_watch_outlives_pages_in_place_of_data: FaultKind::HtmlPage;
+        a_watch_outlives_a_wrong_media_type: FaultKind::WrongContentType {
+            media_type: "application/octet-stream".to_owned(),
+        };
+        a_watch_outlives_errors_of_the_server: FaultKind::ServerError { status: 500 };
+        a_watch_outlives_an_unavailable_server: FaultKind::ServerError { status: 503 };
+        a_watch_outlives_a_busy_station: FaultKind::TooManyRequests { retry_after_seconds: None };
+        a_watch_outlives_late_answers: FaultKind::Latency { millis: 20 };
+        a_watch_outlives_slow_answers: FaultKind::SlowDrip { bytes: 256, pause_millis: 2 };
+        a_watch_outlives_a_lost_session: FaultKind::SessionLost;
+        a_watch_outlives_a_restart: FaultKind::Restart { down_millis: 0 };
+        a_watch_outlives_a_clock_set_forwards: FaultKind::ClockJump { seconds: 7200 };
+        a_watch_outlives_a_clock_set_backwards: FaultKind::ClockJump { seconds: -7200 };
+        a_watch_moves_when_obix_vanishes: FaultKind::ObixAbsent;
+        a_watch_moves_when_the_licence_ends: FaultKind::ObixUnlicensed { status: 500 };
+        a_watch_moves_when_obix_is_forbidden: FaultKind::ObixUnlicensed { status: 403 };
+    }
+    BoxSession {
+        a_box_subscription_outlives_cut_connections: FaultKind::Cut;
+        a_box_subscription_outlives_half_answers: FaultKind::HalfBody { bytes: None };
+        a_box_subscription_outlives_pages_in_place_of_data: FaultKind::HtmlPage;
+        a_box_subscription_outlives_errors_of_the_server: FaultKind::ServerError { status: 500 };
+        a_box_subscription_outlives_a_busy_station: FaultKind::TooManyRequests { retry_after_seconds: None };
+        a_box_subscription_outlives_a_lost_session: FaultKind::SessionLost;
+        a_box_subscription_outlives_a_restart: FaultKind::Restart { down_millis: 0 };
+        a_box_subscription_outlives_a_clock_set_forwards: FaultKind::ClockJump { seconds: 7200 };
+        a_box_subscription_moves_when_box_vanishes: FaultKind::BoxAbsent;
+    }
+    Polling {
+        polling_outlives_cut_connections: FaultKind::Cut;
+        polling_outlives_a_lost_session: FaultKind::SessionLost;
+        polling_outlives_a_restart: FaultKind::Restart { down_millis: 0 };
+        polling_outlives_a_servlet_that_takes_no_form: FaultKind::no_ord_forms();
+    }
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use super::request::{LoginScheme, Purpose, WebOptions, WebRequest, WebResponse, 
 use crate::clock::SharedClock;
 use crate::secrecy::Secret;
 use crate::station::error::{AuthCause, StationError};
-use crate::station::http::{CallScope, HttpClient, HttpRequest, HttpResponse, station_of};
+use crate::station::http::{CallScope, HttpClient, HttpRequest, HttpResponse, Traffic, station_of};
 
 /// A logout must not hold up the end of the process.
 const LOGOUT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -161,6 +161,11 @@ impl WebSession {
     /// The session's clock.
     pub fn clock(&self) -> &SharedClock {
         &self.inner.clock
+    }
+
+    /// What was asked of the station so far.
+    pub fn traffic(&self) -> &Traffic {
+        self.inner.http.traffic()
     }
 
     /// True while the station is believed to know this session.
@@ -389,13 +394,16 @@ impl Inner {
             return Ok(Some(state.generation));
         }
         match &state.latch {
-            Some(latch) if now < latch.until => Err(StationError::Latched {
-                station: station_of(&state.base),
-                user: self.options.user.clone(),
-                remaining: latch.until - now,
-                reason: latch.reason.clone(),
-                cause: latch.cause,
-            }),
+            Some(latch) if now < latch.until => {
+                self.http.traffic().latched();
+                Err(StationError::Latched {
+                    station: station_of(&state.base),
+                    user: self.options.user.clone(),
+                    remaining: latch.until - now,
+                    reason: latch.reason.clone(),
+                    cause: latch.cause,
+                })
+            }
             _ => Ok(None),
         }
     }
@@ -441,6 +449,7 @@ impl Inner {
         let mut state = self.state();
         match outcome {
             Ok(()) => {
+                self.http.traffic().login(true);
                 state.logged_in = true;
                 state.latch = None;
                 state.generation = state.generation.wrapping_add(1);
@@ -451,6 +460,7 @@ impl Inner {
                 })
             }
             Err(error) => {
+                self.http.traffic().login(false);
                 if let StationError::Auth { cause, detail, .. } = &error {
                     state.latch = Some(Latch {
                         until: now.saturating_add(self.options.latch),
