@@ -13,6 +13,9 @@
 //! - [`validation`]: what is wrong in a model, entry by entry.
 //! - [`change`]: what an edit changed, for the log of edits.
 //! - [`completion`]: ids that fit what somebody has typed so far.
+//! - [`search`]: equipment, points and the content of spaces found in a model.
+//! - [`mapped`]: the ords that a model refers to, and what they cover.
+//! - [`difference`]: what changed on the station since the model was verified.
 //! - [`store`]: the file behind the model: shared snapshots for readers, one edit at a time, saved before it is seen.
 
 pub mod camber_roles;
@@ -20,13 +23,16 @@ pub mod change;
 pub mod completion;
 pub mod decode;
 pub mod demo_model;
+pub mod difference;
 pub mod document;
 pub mod error;
 pub mod export;
 pub mod format;
 pub mod kinds;
+pub mod mapped;
 pub mod model;
 pub mod operations;
+pub mod search;
 pub mod shipped;
 pub mod store;
 pub mod validation;

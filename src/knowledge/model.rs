@@ -1,10 +1,12 @@
 //! A document indexed by id, with the `extends` chain of equipment types resolved.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::document::{
     Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint, TypicalPoint,
 };
+use super::search::SearchIndex;
 
 /// An immutable, indexed knowledge document; readers share one snapshot.
 #[derive(Debug, Default)]
@@ -14,6 +16,7 @@ pub struct KnowledgeModel {
     equipment_types: HashMap<String, usize>,
     equipment: HashMap<String, usize>,
     points: HashMap<String, usize>,
+    search_index: OnceLock<SearchIndex>,
 }
 
 impl KnowledgeModel {
@@ -34,7 +37,14 @@ impl KnowledgeModel {
             equipment: index(&document.equipment, |entry| &entry.id),
             points: index(&document.points, |entry| &entry.id),
             document,
+            search_index: OnceLock::new(),
         }
+    }
+
+    /// The folded texts that searches compare; made at the first search of this model.
+    pub fn search_index(&self) -> &SearchIndex {
+        self.search_index
+            .get_or_init(|| SearchIndex::of(&self.document))
     }
 
     pub fn document(&self) -> &KnowledgeDocument {

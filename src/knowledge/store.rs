@@ -200,6 +200,11 @@ impl KnowledgeStore {
         }
     }
 
+    /// Whether `knowledge.readOnly` forbids to change what is kept in the data folder about the site.
+    pub fn is_read_only(&self) -> bool {
+        (self.shared.options.read_only)()
+    }
+
     /// Counts the changes of the snapshot; wakes whoever waits after each of them.
     pub fn changes(&self) -> watch::Receiver<KnowledgeChanges> {
         self.shared.changes.subscribe()

@@ -19,12 +19,14 @@ pub mod context;
 pub mod definition;
 pub mod diagnostic;
 pub mod dialogue;
+pub mod dumps;
 pub mod echo;
 pub mod equipment;
 pub mod equipment_types;
 pub mod error;
 pub mod histories;
 pub mod history;
+pub mod integrity;
 mod knowledge_arguments;
 pub mod knowledge_changes;
 pub mod knowledge_export;
@@ -39,11 +41,14 @@ pub mod registry;
 pub mod result_value;
 pub mod schedules;
 pub mod schema;
+pub mod search;
 pub mod service_health;
 pub mod spaces;
 pub mod standalone_points;
 pub mod station_access;
+pub mod station_difference;
 pub mod time_argument;
+pub mod unmapped;
 
 pub use arguments::Arguments;
 pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};
@@ -85,12 +90,19 @@ pub fn reading_tools(
         Arc::new(standalone_points::CreateStandalonePoint(knowledge.clone())),
         Arc::new(knowledge_file::ValidateKnowledge(knowledge.clone())),
         Arc::new(knowledge_file::GetKnowledgeSummary(knowledge.clone())),
+        Arc::new(unmapped::FindUnmappedComponents {
+            stations: stations.clone(),
+            knowledge: knowledge.clone(),
+        }),
         Arc::new(knowledge_export::ExportKnowledge {
             knowledge: knowledge.clone(),
             stations: stations.clone(),
         }),
         Arc::new(knowledge_import::ImportKnowledge(knowledge.clone())),
         Arc::new(knowledge_file::ReloadKnowledge(knowledge.clone())),
+        Arc::new(search::FindEquipment(knowledge.clone())),
+        Arc::new(search::FindInSpace(knowledge.clone())),
+        Arc::new(search::FindPoints(knowledge.clone())),
         Arc::new(history::ReadHistory {
             stations: stations.clone(),
             max_records: max_history_records,
@@ -99,15 +111,31 @@ pub fn reading_tools(
         Arc::new(alarms::GetAlarmHistory(stations.clone())),
         Arc::new(diagnostic::GetServerInfo(knowledge.clone())),
         Arc::new(diagnostic::ProbeOrd(stations.clone())),
+        Arc::new(integrity::CheckKnowledgeIntegrity {
+            stations: stations.clone(),
+            knowledge: knowledge.clone(),
+        }),
         Arc::new(service_health::GetServiceHealth {
+            stations: stations.clone(),
+            knowledge: knowledge.clone(),
+        }),
+        Arc::new(dumps::GetDiagnosticDump {
+            stations: stations.clone(),
+            knowledge: knowledge.clone(),
+        }),
+        Arc::new(dumps::GetFeatureDump {
             stations: stations.clone(),
             knowledge: knowledge.clone(),
         }),
         Arc::new(histories::ListHistories(stations.clone())),
         Arc::new(schedules::ListSchedules(stations.clone())),
         Arc::new(schedules::ReadSchedule(stations.clone())),
-        Arc::new(overrides::ListOverrides(stations)),
+        Arc::new(overrides::ListOverrides(stations.clone())),
         Arc::new(knowledge_changes::DeleteKnowledge(knowledge.clone())),
-        Arc::new(knowledge_changes::RenameKnowledge(knowledge)),
+        Arc::new(knowledge_changes::RenameKnowledge(knowledge.clone())),
+        Arc::new(station_difference::DiffStation {
+            stations,
+            knowledge,
+        }),
     ]
 }

@@ -138,7 +138,7 @@ fn common(error: StationError) -> ToolError {
 
 /// The error as a sentence of its own. A first word that is no plain word (an ord, a URL, a name) is text to copy and
 /// keeps its letters.
-fn sentence(error: &impl std::fmt::Display) -> String {
+pub(super) fn sentence(error: &impl std::fmt::Display) -> String {
     let text = error.to_string();
     let end = if text.ends_with('.') { "" } else { "." };
     let first = text.split_whitespace().next().unwrap_or_default();

@@ -1,10 +1,20 @@
 //! The knowledge model over its tools and its file.
 
 mod desk;
+mod dumps;
 mod editing;
 mod file;
+mod harborview;
 mod importing;
+mod integrity;
 mod kill;
+mod searching;
+#[path = "../tools/support.rs"]
+mod station_bench;
+mod station_changes;
 #[path = "../support/mod.rs"]
 mod support;
+mod unmapped;
 mod vocabularies;
+#[path = "../tools/ways.rs"]
+mod ways;

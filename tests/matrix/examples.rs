@@ -147,6 +147,11 @@ fn table() -> Vec<Example> {
             json!({"id": NEW, "name": "Supply", "ord": point, "space": "floor-1"}),
             &[],
         ),
+        row(
+            "findUnmappedComponents",
+            json!({"typeName": "baja:Component", "under": "station:|slot:/Logic"}),
+            tables,
+        ),
         row("exportKnowledge", json!({"format": "json"}), &[]),
         row(
             "importKnowledge",
@@ -156,6 +161,16 @@ fn table() -> Vec<Example> {
         row("validateKnowledge", json!({}), &[]),
         row("getKnowledgeSummary", json!({}), &[]),
         row("reloadKnowledge", json!({}), &[]),
+        row("findEquipment", json!({"query": "ahu"}), &[]),
+        row(
+            "findInSpace",
+            json!({"spaceId": "hq", "recursive": true}),
+            &[],
+        ),
+        row("findPoints", json!({"text": "ahu"}), &[]),
+        row("checkKnowledgeIntegrity", json!({}), &[]),
+        row("getDiagnosticDump", json!({}), &[]),
+        row("getFeatureDump", json!({"format": "json"}), &[]),
         row("listHistories", json!({"limit": 100}), all),
         row("listSchedules", json!({}), all),
         row(
@@ -174,6 +189,7 @@ fn table() -> Vec<Example> {
             json!({"kind": "space", "id": "hq", "newId": NEW, "dryRun": true}),
             &[],
         ),
+        row("diffStation", json!({}), tables),
     ]
 }
 

@@ -11,6 +11,7 @@
 //! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
 //! - [`probe_routes`]: what oBIX and BQL tell of an ord where BOX is not offered.
 //! - [`histories`], [`schedules`], [`schedule_program`] ([`schedule_part`]): lists of histories and schedules, the program of a schedule.
+//! - [`scan`]: every component of a type, one by one; [`ord_check`]: whether many ords lead to something.
 //! - [`overrides`]: points in override, a page ([`list_page`]) of them.
 //! - [`slot_text`]: texts of slots that hold their defaults; [`status_reading`]: values with their status.
 //! - [`obix_search`]: a search through the tree over oBIX.
@@ -36,11 +37,13 @@ mod obix_records;
 mod obix_routes;
 mod obix_search;
 mod operation_routes;
+mod ord_check;
 mod overrides;
 mod points;
 mod probe_routes;
 mod rows;
 mod sample;
+mod scan;
 mod schedule_part;
 mod schedule_program;
 mod schedules;
@@ -72,8 +75,10 @@ pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
 pub use interfaces::Interface;
 pub use list_page::{ListPage, PageRequest};
 pub use operation_routes::OperationRoute;
+pub use ord_check::OrdState;
 pub use overrides::{OverrideOrigin, PointOverride};
 pub use sample::{HistorySample, SampleKind, SampleValue};
+pub use scan::{ListedComponent, Scan, ScannedComponent};
 pub use schedule_program::{DayProgram, Effective, Period, RawPart, ScheduleProgram, SpecialEvent};
 pub use schedules::ListedSchedule;
 pub use status_reading::StatusReading;

@@ -82,7 +82,11 @@ impl StationFacade {
     }
 
     /// `module:Type` of a type name as people write it.
-    async fn complete_type(&self, scope: &CallScope, type_name: &str) -> FacadeResult<String> {
+    pub(super) async fn complete_type(
+        &self,
+        scope: &CallScope,
+        type_name: &str,
+    ) -> FacadeResult<String> {
         let unknown = || FacadeError::UnknownType {
             type_name: type_name.to_owned(),
         };

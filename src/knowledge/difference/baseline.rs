@@ -1,0 +1,197 @@
+//! The state of the mapped folders when the model was verified, kept beside the knowledge file.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::KnownComponent;
+use crate::durable_file::{self, FileError};
+
+/// The only form so far.
+const FORMAT: u32 = 1;
+
+/// Largest file that is read: about half a million components.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The components under mapped folders at a verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Baseline {
+    format: u32,
+    /// RFC 3339.
+    pub verified_at: String,
+    /// Who marked it.
+    pub verified_by: String,
+    /// Slot paths of the folders that were looked at.
+    pub folders: Vec<String>,
+    pub components: Vec<KnownComponent>,
+}
+
+impl Baseline {
+    /// A baseline in the present form.
+    pub fn new(
+        verified_at: String,
+        verified_by: String,
+        folders: Vec<String>,
+        components: Vec<KnownComponent>,
+    ) -> Self {
+        Self {
+            format: FORMAT,
+            verified_at,
+            verified_by,
+            folders,
+            components,
+        }
+    }
+}
+
+/// Why a baseline cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    #[error("{} cannot be read: {source}; check the rights of the file", .path.display())]
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(
+        "{} is no baseline that this version understands: {detail}; call diffStation with markVerified to write it anew",
+        .path.display()
+    )]
+    Content { path: PathBuf, detail: String },
+    #[error(transparent)]
+    Write(#[from] FileError),
+}
+
+impl BaselineError {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Read { path, .. } | Self::Content { path, .. } => path,
+            Self::Write(error) => &error.path,
+        }
+    }
+}
+
+/// Where the baseline of a knowledge file is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaselineFile {
+    path: PathBuf,
+}
+
+impl BaselineFile {
+    /// `knowledge.baseline.json` beside `knowledge.yaml`.
+    pub fn beside(knowledge_file: &Path) -> Self {
+        Self {
+            path: knowledge_file.with_extension("baseline.json"),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads it; none when the model was never verified.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds something else.
+    pub fn load(&self) -> Result<Option<Baseline>, BaselineError> {
+        let read = |source| BaselineError::Read {
+            path: self.path.clone(),
+            source,
+        };
+        let content = |detail: String| BaselineError::Content {
+            path: self.path.clone(),
+            detail,
+        };
+        match std::fs::metadata(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(read(error)),
+            Ok(facts) if facts.len() > MAX_BYTES => {
+                return Err(content(format!(
+                    "it has {} bytes, more than {MAX_BYTES}",
+                    facts.len()
+                )));
+            }
+            Ok(_) => {}
+        }
+        let bytes = std::fs::read(&self.path).map_err(read)?;
+        let baseline: Baseline =
+            serde_json::from_slice(&bytes).map_err(|error| content(error.to_string()))?;
+        if baseline.format != FORMAT {
+            return Err(content(format!(
+                "its format is {}, not {FORMAT}",
+                baseline.format
+            )));
+        }
+        Ok(Some(baseline))
+    }
+
+    /// Replaces it as a whole: after a crash the file is the old or the new one.
+    ///
+    /// # Errors
+    /// The file cannot be written; the old one is still there.
+    pub fn save(&self, baseline: &Baseline) -> Result<(), BaselineError> {
+        let text = serde_json::to_vec(baseline).map_err(|error| BaselineError::Content {
+            path: self.path.clone(),
+            detail: error.to_string(),
+        })?;
+        Ok(durable_file::replace(&self.path, &text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn baseline() -> Baseline {
+        let component = KnownComponent {
+            path: "slot:/A".to_owned(),
+            type_spec: "baja:Folder".to_owned(),
+            handle: Some("2f".to_owned()),
+        };
+        Baseline::new(
+            "2026-10-25T12:00:00Z".to_owned(),
+            "ann".to_owned(),
+            vec!["slot:/A".to_owned()],
+            vec![component],
+        )
+    }
+
+    #[test]
+    fn what_was_saved_is_read_again_and_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = BaselineFile::beside(&folder.path().join("deep/knowledge.yaml"));
+        assert_eq!(file.load().unwrap(), None);
+        file.save(&baseline()).unwrap();
+        assert_eq!(file.path().file_name().unwrap(), "knowledge.baseline.json");
+        let mut other = baseline();
+        other.components.clear();
+        file.save(&other).unwrap();
+        assert_eq!(file.load().unwrap(), Some(other));
+        let names: Vec<_> = std::fs::read_dir(file.path().parent().unwrap())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["knowledge.baseline.json"], "no leftovers");
+    }
+
+    #[test]
+    fn a_file_that_is_no_baseline_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = BaselineFile::beside(&folder.path().join("knowledge.yaml"));
+        let newer = serde_json::to_string(&baseline())
+            .unwrap()
+            .replace("\"format\":1", "\"format\":2");
+        for (text, reason) in [
+            ("", "EOF"),
+            ("{}", "missing field"),
+            (newer.as_str(), "its format is 2"),
+        ] {
+            std::fs::write(file.path(), text).unwrap();
+            let error = file.load().unwrap_err().to_string();
+            assert!(
+                error.contains(reason) && error.contains("knowledge.baseline.json"),
+                "{error}"
+            );
+        }
+    }
+}

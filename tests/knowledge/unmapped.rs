@@ -1,0 +1,144 @@
+//! What the station has and the model does not mention.
+
+use std::collections::BTreeSet;
+
+use mock_station::model::Station;
+use niagara_bridge::knowledge::mapped::MappedOrds;
+use serde_json::{Value, json};
+
+use crate::harborview;
+use crate::station_bench::{Bench, ord_of};
+use crate::ways::WAYS;
+
+/// Ords of the model's control points below a component that the knowledge does not cover.
+fn expected(bench: &Bench, below: &str) -> Vec<String> {
+    let snapshot = bench.knowledge.snapshot();
+    let mapped = MappedOrds::of(snapshot.model.document());
+    let station: &Station = &bench.model();
+    let start = station.resolve_component(below).expect("a component");
+    station
+        .descendants(start)
+        .filter(|component| component.ty().is("control:ControlPoint"))
+        .map(|component| ord_of(station, component.handle()))
+        .filter(|ord| {
+            let path = ord.trim_start_matches("station:|").parse().expect("a path");
+            !mapped.covers(&path)
+        })
+        .collect()
+}
+
+fn ords(answer: &Value) -> Vec<String> {
+    let items = answer["items"].as_array().expect("items").iter();
+    items
+        .map(|item| item["ord"].as_str().expect("an ord").to_owned())
+        .collect()
+}
+
+async fn all_pages(bench: &Bench, under: Option<&str>, limit: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut arguments = json!({"typeName": "BControlPoint", "limit": limit});
+    if let Some(under) = under {
+        arguments["under"] = json!(under);
+    }
+    loop {
+        let answer = bench
+            .answer("findUnmappedComponents", arguments.clone())
+            .await;
+        let page = ords(&answer);
+        assert_eq!(answer["unmappedCount"], json!(page.len()));
+        assert_eq!(answer["typeName"], "control:ControlPoint");
+        assert_eq!(
+            answer["truncated"],
+            json!(answer.get("nextOffset").is_some())
+        );
+        found.extend(page);
+        match answer.get("nextOffset") {
+            Some(next) => arguments["offset"] = next.clone(),
+            None => return found,
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_end_and_hold_exactly_what_is_not_mapped() {
+    let bench = harborview::mapped().await;
+    let expected = expected(&bench, "slot:/");
+    assert!(expected.len() > 10, "{expected:?}");
+    assert_eq!(all_pages(&bench, None, 7).await, expected);
+    assert_eq!(all_pages(&bench, None, 1000).await, expected);
+}
+
+#[tokio::test]
+async fn nothing_mapped_is_everything_unmapped_over_every_interface_with_tables() {
+    for (way, switch) in WAYS.into_iter().filter(|(way, _)| *way != "oBIX") {
+        let bench = harborview::site(switch, |_| {}).await;
+        let points = expected(&bench, "slot:/");
+        let answer = bench
+            .answer(
+                "findUnmappedComponents",
+                json!({"typeName": "control:ControlPoint", "limit": 1000}),
+            )
+            .await;
+        assert_eq!(ords(&answer), points, "{way}");
+        assert_eq!(answer["scanned"], json!(points.len()), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn one_part_of_the_station_is_looked_at_alone() {
+    let bench = harborview::mapped().await;
+    for under in [
+        "station:|slot:/Drivers",
+        "slot:/Services",
+        "station:|slot:/Drivers/BacnetNetwork/AHU1",
+    ] {
+        assert_eq!(
+            all_pages(&bench, Some(under), 20).await,
+            expected(&bench, under),
+            "{under}"
+        );
+    }
+    let arguments = json!({"typeName": "BControlPoint", "under": "slot:/Nowhere"});
+    let (code, _, data) = bench.failure("findUnmappedComponents", arguments).await;
+    assert_eq!((code, &data["ord"]), (-32006, &json!("slot:/Nowhere")));
+    let arguments = json!({"typeName": "no:Such"});
+    let (code, _, data) = bench.failure("findUnmappedComponents", arguments).await;
+    assert_eq!((code, &data["type"]), (-32005, &json!("no:Such")));
+}
+
+#[tokio::test]
+async fn every_spelling_of_an_ord_maps_its_component() {
+    let bench = harborview::site(|_| {}, |_| {}).await;
+    let points = expected(&bench, "slot:/Drivers");
+    let [by_station, by_host, relative, by_output, by_handle] = &points[..5] else {
+        panic!("points");
+    };
+    let handle = bench.model().resolve_component(by_handle).expect("a point");
+    let path = |ord: &str| ord.trim_start_matches("station:|").to_owned();
+    let spellings = [
+        by_station.clone(),
+        format!("local:|{by_host}/"),
+        path(relative),
+        format!("{by_output}/out"),
+        format!("h:{handle}"),
+    ];
+    harborview::map(&bench, move |document| {
+        document.equipment.truncate(1);
+        document.equipment[0].ord = None;
+        document.equipment[0].points = spellings
+            .into_iter()
+            .enumerate()
+            .map(|(number, ord)| (format!("role-{number}"), ord))
+            .collect();
+        document.points.clear();
+    })
+    .await;
+    let mapped: BTreeSet<&String> = [by_station, by_host, relative, by_output, by_handle].into();
+    let found = all_pages(&bench, Some("slot:/Drivers"), 1000).await;
+    let rest: Vec<String> = points
+        .iter()
+        .filter(|ord| !mapped.contains(ord))
+        .cloned()
+        .collect();
+    assert_eq!(found, rest);
+}
