@@ -7,6 +7,7 @@
 //! - [`camber_roles`]: what roles and types are called in CAMBER.
 //! - [`demo_model`]: the demo site, mapped.
 //! - [`export`]: the model as a Project Haystack grid or a Brick graph.
+//! - [`haystack_import`]: Haystack tags found on a station as entries of the model.
 //! - [`decode`]: tree → document, with warnings for what was tolerated.
 //! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
 //! - [`operations`]: edits as pure functions on a document: create, update, remove, rename, import.
@@ -28,6 +29,7 @@ pub mod document;
 pub mod error;
 pub mod export;
 pub mod format;
+pub mod haystack_import;
 pub mod kinds;
 pub mod mapped;
 pub mod model;

@@ -1,20 +1,26 @@
-//! `importKnowledge`: a document merged into the knowledge or put in its place (Tool surface §8.7).
+//! `importKnowledge`: a document merged into the knowledge or put in its place, or the Haystack tags of the station merged
+//! into it (Tool surface §8.7).
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::knowledge_file::editor;
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, ObjectSchema, object};
+use super::station_access::{SharedStations, component_ord, scope, station_error};
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::knowledge::decode::{Decoded, decode};
+use crate::knowledge::haystack_import::{self, ENTITY_TAGS, Findings, NAMESPACE};
 use crate::knowledge::operations::{ImportMode, Imported, import};
 use crate::knowledge::{
     Edited, KnowledgeDocument, KnowledgeError, KnowledgeModel, KnowledgeStore, STANDARD_SAMPLE,
     STANDARD_TYPES, format, validate,
 };
+use crate::station::facade::{MAX_TAGGED, TaggedComponent};
+
+const ROOT: &str = "station:|slot:/";
 
 /// Most warnings that are listed; their number is told in full.
 const MOST_WARNINGS: usize = 100;
@@ -22,8 +28,21 @@ const MOST_WARNINGS: usize = 100;
 /// Documents that come with the bridge, by their word in arguments.
 const SOURCES: [(&str, &str); 2] = [("sample", STANDARD_SAMPLE), ("standard", STANDARD_TYPES)];
 
+/// The source that is no document: Project Haystack tags on the station.
+const TAGS: &str = "haystack";
+
 /// `importKnowledge`.
-pub struct ImportKnowledge(pub Arc<KnowledgeStore>);
+pub struct ImportKnowledge {
+    pub knowledge: Arc<KnowledgeStore>,
+    pub stations: SharedStations,
+}
+
+/// What is brought in.
+enum Incoming {
+    Document(KnowledgeDocument),
+    /// Becomes a document only beside the model that it is merged into, whose ids and ords it must respect.
+    Tags(Vec<TaggedComponent>),
+}
 
 impl Tool for ImportKnowledge {
     fn definition(&self) -> ToolDefinition {
@@ -40,7 +59,10 @@ impl Tool for ImportKnowledge {
             "Brings a knowledge document in and saves it: 'content' as YAML or JSON text, or a document that comes with \
              the bridge by 'source' (sample: five equipment types; standard: the usual equipment types of buildings with \
              the roles that the analytics know). A document with a mistake changes nothing: the error names line or \
-             path. The warnings are those of validateKnowledge afterwards. Example: {\"source\":\"standard\"}.",
+             path. Source haystack reads the Project Haystack tags (hs:) that are on components of the station and adds \
+             the sites, spaces, equipment and points they describe; nothing that is mapped is changed, and what the tags \
+             leave open is listed in 'ambiguous'. The warnings are those of validateKnowledge afterwards. \
+             Example: {\"source\":\"standard\"}.",
         )
         .input(
             object()
@@ -48,8 +70,15 @@ impl Tool for ImportKnowledge {
                 .optional(
                     "source",
                     schema::one_of(
-                        "A document that comes with the bridge; wins over content.",
-                        &SOURCES.map(|(word, _)| word),
+                        "A document that comes with the bridge, or haystack for the tags on the station; wins over content.",
+                        &[SOURCES[0].0, SOURCES[1].0, TAGS],
+                    ),
+                )
+                .optional(
+                    "under",
+                    schema::string(
+                        "For source haystack: ord of the component at and below which tags are read; the whole station \
+                         if left out.",
                     ),
                 )
                 .optional("mode", mode),
@@ -67,29 +96,100 @@ impl Tool for ImportKnowledge {
                 Some("replace") => ImportMode::Replace,
                 _ => ImportMode::Merge,
             };
-            let decoded = read(text(&arguments)?).await?;
-            let remarks = decoded.warnings;
-            let incoming = decoded.document;
+            let mut remarks = Vec::new();
+            let incoming = if arguments.optional_string("source") == Some(TAGS) {
+                Incoming::Tags(self.tagged(context, &arguments, mode, &mut remarks).await?)
+            } else {
+                let decoded = read(text(&arguments)?).await?;
+                remarks = decoded.warnings;
+                Incoming::Document(decoded.document)
+            };
             let editor = editor(context, "importKnowledge");
             let change = move |document: &mut KnowledgeDocument| {
+                let (incoming, findings) = match incoming {
+                    Incoming::Document(incoming) => (incoming, None),
+                    Incoming::Tags(components) => {
+                        let mut findings = haystack_import::read(&components, document);
+                        (std::mem::take(&mut findings.document), Some(findings))
+                    }
+                };
                 let imported = import(document, incoming, mode)?;
                 let warnings = validate(&KnowledgeModel::new(document.clone()));
                 let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
                 let audit_id = format!("{}+{}", mode.name(), imported.added());
-                Ok(Edited::new(audit_id, (imported, warnings)))
+                Ok(Edited::new(audit_id, (imported, warnings, findings)))
             };
-            let (imported, found) = match mode {
-                ImportMode::Merge => self.0.edit(&editor, "importKnowledge", change).await?,
+            let (imported, found, findings) = match mode {
+                ImportMode::Merge => {
+                    self.knowledge
+                        .edit(&editor, "importKnowledge", change)
+                        .await?
+                }
                 // A whole new model is also the way out of a file that cannot be used (Tool surface §6).
-                ImportMode::Replace => self.0.replace(&editor, "importKnowledge", change).await?,
+                ImportMode::Replace => {
+                    self.knowledge
+                        .replace(&editor, "importKnowledge", change)
+                        .await?
+                }
             };
-            Ok(ToolOutput::json(answer(
-                mode,
-                &imported,
-                remarks.into_iter().chain(found),
-            )))
+            let mut answer = answer(mode, &imported, remarks.into_iter().chain(found));
+            if let Some(findings) = findings {
+                tell_findings(&mut answer, &findings);
+            }
+            Ok(ToolOutput::json(answer))
         })
     }
+}
+
+impl ImportKnowledge {
+    /// The tagged components of the station; what could not be read goes to the remarks.
+    async fn tagged(
+        &self,
+        context: &CallContext,
+        arguments: &Arguments,
+        mode: ImportMode,
+        remarks: &mut Vec<String>,
+    ) -> Result<Vec<TaggedComponent>, ToolError> {
+        if mode == ImportMode::Replace {
+            let text = "Tags of the station are merged only: leave 'mode' out. To begin anew, replace the knowledge by an \
+                        empty document first.";
+            return Err(ToolError::invalid_params(text).with("mode", mode.name()));
+        }
+        let under = arguments.optional_string("under").unwrap_or(ROOT);
+        let ord = component_ord(under)?;
+        let scope = scope(context);
+        let station = self.stations.for_caller(&context.principal)?;
+        let of_station = |error| station_error(error, under);
+        let path = station.slot_path(&scope, &ord).await.map_err(of_station)?;
+        let tagged = station
+            .tagged_components(&scope, &path, NAMESPACE, &ENTITY_TAGS)
+            .await
+            .map_err(of_station)?;
+        if tagged.truncated {
+            remarks.push(format!(
+                "not all tagged components were read, at most {MAX_TAGGED} in one call: import again, folder by folder, with \
+                 'under'"
+            ));
+        }
+        remarks.extend(tagged.problems);
+        Ok(tagged.items)
+    }
+}
+
+/// Counts and doubts of an import of tags.
+fn tell_findings(answer: &mut Value, findings: &Findings) {
+    let found = &findings.found;
+    answer["found"] = json!({
+        "sites": found.sites,
+        "spaces": found.spaces,
+        "equipment": found.equipment,
+        "points": found.points,
+    });
+    answer["alreadyMapped"] = json!(findings.known);
+    let doubts = findings.ambiguous.iter().take(MOST_WARNINGS);
+    let doubts = doubts.map(|doubt| json!({"ord": doubt.ord, "problem": doubt.problem}));
+    answer["ambiguousCount"] = json!(findings.ambiguous.len());
+    answer["ambiguous"] = doubts.collect();
 }
 
 /// The document to import: a source wins over content.
@@ -137,11 +237,7 @@ fn document_error(error: KnowledgeError) -> ToolError {
     }
 }
 
-fn answer(
-    mode: ImportMode,
-    imported: &Imported,
-    warnings: impl Iterator<Item = String>,
-) -> serde_json::Value {
+fn answer(mode: ImportMode, imported: &Imported, warnings: impl Iterator<Item = String>) -> Value {
     let warnings: Vec<String> = warnings.collect();
     json!({
         "ok": true,
@@ -193,5 +289,27 @@ fn result_schema() -> ObjectSchema {
         .required(
             "warnings",
             schema::list("The first hundred of them.", json!({"type": "string"})),
+        )
+        .optional(
+            "found",
+            object()
+                .required("sites", schema::whole("Components tagged as site."))
+                .required("spaces", schema::whole("Components tagged as space, floor, room or zone."))
+                .required("equipment", schema::whole("Components tagged as equipment."))
+                .required("points", schema::whole("Components tagged as point.")),
+        )
+        .optional(
+            "alreadyMapped",
+            schema::whole("Tagged components that were mapped before, or belong to equipment that was; left as they are."),
+        )
+        .optional("ambiguousCount", schema::whole("Components whose tags leave open what they are."))
+        .optional(
+            "ambiguous",
+            schema::list(
+                "The first hundred of them.",
+                object()
+                    .required("ord", schema::string("Ord of the component."))
+                    .required("problem", schema::string("What is open, and what became of the component.")),
+            ),
         )
 }

@@ -98,7 +98,10 @@ pub fn reading_tools(
             knowledge: knowledge.clone(),
             stations: stations.clone(),
         }),
-        Arc::new(knowledge_import::ImportKnowledge(knowledge.clone())),
+        Arc::new(knowledge_import::ImportKnowledge {
+            knowledge: knowledge.clone(),
+            stations: stations.clone(),
+        }),
         Arc::new(knowledge_file::ReloadKnowledge(knowledge.clone())),
         Arc::new(search::FindEquipment(knowledge.clone())),
         Arc::new(search::FindInSpace(knowledge.clone())),

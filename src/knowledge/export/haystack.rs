@@ -25,22 +25,27 @@ const ZONE_KEYS: [&str; 4] = ["time_zone", "timezone", "timeZone", "tz"];
 /// What a space is called whose type the table does not know.
 const OTHER: &str = "other";
 
+/// The table of markers and units; also read by the import of tags.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TagTable {
+pub(in crate::knowledge) struct TagTable {
     spaces: HashMap<String, String>,
-    types: HashMap<String, TypeTags>,
-    roles: HashMap<String, String>,
-    kinds: HashMap<String, String>,
+    pub(in crate::knowledge) types: HashMap<String, TypeTags>,
+    pub(in crate::knowledge) roles: HashMap<String, String>,
+    pub(in crate::knowledge) kinds: HashMap<String, String>,
     units: HashMap<String, String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TypeTags {
-    tags: String,
+pub(in crate::knowledge) struct TypeTags {
+    pub(in crate::knowledge) tags: String,
     /// What equipment of the type gives to the equipment it serves.
     supplies: Option<String>,
+}
+
+pub(in crate::knowledge) fn tag_table() -> &'static TagTable {
+    &TAGS
 }
 
 /// The model as a grid; `station` adds units, states and what can be written.

@@ -50,6 +50,7 @@ mod schedules;
 mod search;
 mod slot_text;
 mod status_reading;
+mod tags;
 mod view;
 
 use std::collections::HashMap;
@@ -82,6 +83,7 @@ pub use scan::{ListedComponent, Scan, ScannedComponent};
 pub use schedule_program::{DayProgram, Effective, Period, RawPart, ScheduleProgram, SpecialEvent};
 pub use schedules::ListedSchedule;
 pub use status_reading::StatusReading;
+pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponents};
 pub use view::*;
 
 use self::changes::ChangeHub;

@@ -4,6 +4,7 @@ pub(super) mod equipment;
 mod logic;
 mod oddities;
 mod rows;
+mod tags;
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +60,8 @@ pub(super) static PLAN: Plan = Plan {
     operators_unit: "AHU-1",
     finish: |builder, placed| {
         logic::add(builder, placed)?;
-        oddities::add(builder, placed)
+        oddities::add(builder, placed)?;
+        tags::add(builder, placed)
     },
 };
 
