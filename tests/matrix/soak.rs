@@ -74,7 +74,9 @@ fn resident() -> Option<u64> {
 /// Bytes allocated and not freed.
 fn live() -> usize {
     let stats = HEAP.stats();
-    stats.bytes_allocated.saturating_sub(stats.bytes_deallocated)
+    stats
+        .bytes_allocated
+        .saturating_sub(stats.bytes_deallocated)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -65,10 +65,25 @@ pub struct ServerSession {
     dropped: u64,
     /// The answer of a poll never arrived, and its changes with it.
     lost: bool,
+    /// Generation in which components were subscribed to last: in another one nobody takes changes.
+    followed: Option<u64>,
 }
 
 impl ServerSession {
+    /// Somebody subscribed in this session and will take its changes.
+    pub(super) fn follow(&mut self) {
+        self.followed = Some(self.generation);
+    }
+
+    /// Keeps a change for whoever subscribed. A load says all about its component, so that it replaces what was kept of
+    /// it before: loads whose callers gave up are large and would pile up.
     pub(super) fn keep(&mut self, event: ChangeEvent) {
+        if self.followed != Some(self.generation) {
+            return;
+        }
+        if event.kind == "l" && event.handle.is_some() {
+            self.events.retain(|kept| kept.handle != event.handle);
+        }
         if self.events.len() == MAX_EVENTS {
             self.events.pop_front();
             self.dropped += 1;
@@ -485,6 +500,7 @@ mod tests {
     #[test]
     fn the_queue_of_changes_drops_the_oldest() {
         let mut session = ServerSession::default();
+        session.follow();
         for number in 0..MAX_EVENTS + 3 {
             session.keep(ChangeEvent {
                 kind: number.to_string(),
@@ -497,5 +513,40 @@ mod tests {
             session.events.front().map(|event| event.kind.as_str()),
             Some("3")
         );
+    }
+
+    fn change(kind: &str, handle: &str, fields: Json) -> ChangeEvent {
+        ChangeEvent {
+            kind: kind.to_owned(),
+            handle: Some(handle.to_owned()),
+            fields,
+        }
+    }
+
+    #[test]
+    fn loads_that_nobody_awaits_any_more_do_not_pile_up() {
+        let mut session = ServerSession::default();
+        for number in 0..10 {
+            session.keep(change("l", "2f1", json!(number)));
+        }
+        assert!(session.events.is_empty(), "nobody takes changes");
+
+        session.follow();
+        session.keep(change("s", "77", json!("other")));
+        for number in 0..10 {
+            session.keep(change("s", "2f1", json!("before")));
+            session.keep(change("l", "2f1", json!(number)));
+        }
+        session.keep(change("s", "2f1", json!("after")));
+        let kept: Vec<_> = session.events.iter().map(|kept| &kept.fields).collect();
+        assert_eq!(kept, [&json!("other"), &json!(9), &json!("after")]);
+
+        session.generation += 1;
+        session.keep(change(
+            "s",
+            "2f1",
+            json!("of a session without subscribers"),
+        ));
+        assert_eq!(session.events.len(), 3);
     }
 }

@@ -41,6 +41,9 @@ async fn a_late_load_is_awaited_and_other_changes_are_kept() {
         _ => Say::Body(Json::Null),
     })
     .await;
+    let nothing = station.client.take_changes(&scope()).await;
+    assert!(nothing.expect("a session").events.is_empty());
+    station.client.session.lock().await.follow();
     let node = station
         .client
         .load_slots(&scope(), &ahu(), 1, Some("2f1"))

@@ -44,6 +44,7 @@ impl BoxClient {
                 self.subscribe_chunk(scope, &mut session, chunk, &mut events)
                     .await?,
             );
+            session.follow();
             // Had the session to be renewed between two chunks, the first number makes the caller begin again.
             generation.get_or_insert(session.generation);
         }
