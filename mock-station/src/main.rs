@@ -56,6 +56,9 @@ struct Arguments {
     /// Lock accounts after five bad logins in 30 seconds.
     #[arg(long, value_enum, default_value = "on")]
     lockout: OnOff,
+    /// BOX server sessions at once.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    box_sessions: usize,
     /// Ord URL forms that are accepted.
     #[arg(long, value_enum, default_value = "paths")]
     ord_forms: Forms,
@@ -142,6 +145,7 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
 fn switches(arguments: &Arguments) -> Switches {
     let mut switches = Switches::default();
     switches.login.lockout = matches!(arguments.lockout, OnOff::On);
+    switches.boxs.session_limit = arguments.box_sessions;
     if matches!(arguments.ord_forms, Forms::All) {
         switches.ord.forms = OrdForms::ALL;
     }

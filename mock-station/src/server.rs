@@ -7,6 +7,7 @@ pub(crate) mod listener;
 mod log;
 mod operate;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::tls::{CertificateProfile, Certificates, TlsError};
 pub use context::{AuthenticatedUser, ServerContext};
 pub use exchange::{PlainRequest, PlainResponse, form_parameter};
 pub use lifecycle::Lifecycle;
-pub use log::{Log, LoginEntry, LoginOutcome, LoginWay, RequestEntry};
+pub use log::{Log, LoginEntry, LoginOutcome, LoginWay, RequestEntry, WriteEntry, WriteOutcome};
 
 /// A stand-in station that serves its web tier on a local port until shut down or dropped.
 ///
@@ -102,10 +103,23 @@ impl MockStation {
         self.context.logins.entries()
     }
 
-    /// Forgets the requests and logins recorded so far.
+    /// Every BOX message that asked for a change so far, oldest first, also those that a fault kept from the servlet.
+    pub fn box_writes(&self) -> Vec<WriteEntry> {
+        self.context.writes.entries()
+    }
+
+    /// The BOX messages of one user that asked for a change.
+    pub fn box_writes_of(&self, user: &str) -> Vec<WriteEntry> {
+        let mut writes = self.box_writes();
+        writes.retain(|write| write.user.as_deref() == Some(user));
+        writes
+    }
+
+    /// Forgets the requests, logins and writes recorded so far; the station's audit trail stays.
     pub fn clear_logs(&self) {
         self.context.requests.clear();
         self.context.logins.clear();
+        self.context.writes.clear();
     }
 
     /// Number of authenticated web sessions that have not expired.
@@ -118,6 +132,18 @@ impl MockStation {
     /// Number of BOX server sessions that have neither been deleted nor expired.
     pub fn box_sessions(&self) -> usize {
         crate::boxs::session_count(&self.context)
+    }
+
+    /// Number of living BOX server sessions of each user that has one.
+    pub fn box_sessions_by_user(&self) -> BTreeMap<String, usize> {
+        crate::boxs::sessions_by_user(&self.context)
+    }
+
+    /// Number of authenticated web sessions of each user that has one.
+    pub fn sessions_by_user(&self) -> BTreeMap<String, usize> {
+        let now = self.context.clock.now();
+        let switches = self.context.switches.get();
+        self.context.sessions.by_user(now, &switches.login)
     }
 
     /// Number of oBIX watches that have neither been deleted nor run out of lease.

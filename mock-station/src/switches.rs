@@ -292,6 +292,10 @@ pub struct BoxSwitches {
     pub session_limit: usize,
     /// Whether the handler key `checkLinks` exists.
     pub check_links: bool,
+    /// Whether the handler key `makeLink` exists.
+    pub make_link: bool,
+    /// What `checkLinks` says of slots that need a converter between them.
+    pub link_conversion: LinkConversion,
     /// Whether the channel `reg` exists.
     pub registry: bool,
     /// Whether action descriptors carry `apd`.
@@ -320,6 +324,8 @@ impl Default for BoxSwitches {
             session_idle: Duration::from_secs(90),
             session_limit: 20,
             check_links: true,
+            make_link: true,
+            link_conversion: LinkConversion::Offered,
             registry: true,
             action_parameter_default: false,
             first_message_only: false,
@@ -329,6 +335,15 @@ impl Default for BoxSwitches {
             async_delay: Duration::ZERO,
         }
     }
+}
+
+/// Whether two slots that need a converter may be linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkConversion {
+    /// They may: the station picks the converter.
+    Offered,
+    /// They do not fit.
+    Refused,
 }
 
 /// What an action takes as its argument.

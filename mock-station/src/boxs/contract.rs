@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::node;
-use crate::model::display;
+use crate::model::point::input_level;
 use crate::model::registry::{ActionDef, EnumTag, SlotDef, SlotKind, TypeDef};
 use crate::model::slot_name;
+use crate::model::{Flags, display};
 use crate::switches::BoxSwitches;
 
 /// The contracts of a type and of all its super types, keyed by type spec, the type itself first.
@@ -25,7 +26,7 @@ pub fn own(ty: &TypeDef, switches: &BoxSwitches) -> Value {
     }
     ty.own_slots()
         .iter()
-        .map(|slot| descriptor(slot, switches))
+        .map(|slot| descriptor(ty, slot, switches))
         .collect()
 }
 
@@ -34,7 +35,7 @@ fn tag(ty: &TypeDef, tag: &EnumTag) -> Value {
     json!({"o": tag.ordinal, "t": tag.tag, "dt": text.as_deref().unwrap_or(&tag.tag)})
 }
 
-fn descriptor(slot: &SlotDef, switches: &BoxSwitches) -> Value {
+fn descriptor(ty: &TypeDef, slot: &SlotDef, switches: &BoxSwitches) -> Value {
     let mut descriptor = Map::new();
     descriptor.insert("st".to_owned(), json!(kind_letter(&slot.kind)));
     descriptor.insert("n".to_owned(), json!(&*slot.name));
@@ -42,7 +43,8 @@ fn descriptor(slot: &SlotDef, switches: &BoxSwitches) -> Value {
     if display_name != *slot.name {
         descriptor.insert("dn".to_owned(), json!(display_name));
     }
-    node::put_flags(&mut descriptor, slot.flags);
+    let flags = shown_flags(ty, &slot.name, slot.flags, switches);
+    node::put_flags(&mut descriptor, flags);
     node::put_facets(&mut descriptor, slot.facets.as_deref());
     match &slot.kind {
         SlotKind::Property { default, .. } => {
@@ -55,6 +57,21 @@ fn descriptor(slot: &SlotDef, switches: &BoxSwitches) -> Value {
         SlotKind::Topic { event } => put_topic(&mut descriptor, *event),
     }
     Value::Object(descriptor)
+}
+
+/// The flags of a slot as this station has them: the inputs that actions command can be read-only.
+pub fn shown_flags(ty: &TypeDef, slot: &str, flags: Flags, switches: &BoxSwitches) -> Flags {
+    let read_only = switches.read_only_commands && is_command_input(ty, slot);
+    if read_only {
+        flags | Flags::READONLY
+    } else {
+        flags
+    }
+}
+
+/// Whether a slot is one of the inputs that actions command, 1 and 8 of a writable point.
+pub fn is_command_input(ty: &TypeDef, slot: &str) -> bool {
+    ty.is_writable_point() && matches!(input_level(slot), Some(1 | 8))
 }
 
 fn kind_letter(kind: &SlotKind) -> &'static str {

@@ -211,7 +211,10 @@ impl<'a> NodeWriter<'a> {
     fn property_node(&self, owner: Handle, slot: &SlotView<'_>, value: &Value) -> Json {
         let mut node = named("p", Some(slot.name));
         put_display_name(&mut node, slot.name, slot.display_name());
-        put_flags(&mut node, slot.flags);
+        let flags = self.station.component(owner).map_or(slot.flags, |owner| {
+            contract::shown_flags(owner.ty(), slot.name, slot.flags, self.switches)
+        });
+        put_flags(&mut node, flags);
         put_facets(&mut node, slot.facets);
         let facets = self.value_facets(owner, slot, value);
         self.put_value(&mut node, value, &facets, &self.display);

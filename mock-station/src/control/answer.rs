@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::desk::{self, Desk};
 use crate::faults::{Fault, FaultId};
 use crate::fox::{FoxConnection, FoxScenario, FoxService};
-use crate::server::{PlainRequest, PlainResponse};
+use crate::server::{PlainRequest, PlainResponse, WriteOutcome};
 use crate::tls::CertificateProfile;
 
 /// A request that cannot be carried out.
@@ -48,6 +48,19 @@ struct FoxChange {
     scenario: FoxScenario,
     pace_millis: Option<u64>,
     keepalives: Option<u8>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PasswordChange {
+    user: String,
+    password: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct BoxChange {
+    session_limit: usize,
 }
 
 pub(super) fn answer(desk: &Desk, request: &PlainRequest) -> PlainResponse {
@@ -98,6 +111,16 @@ fn route(desk: &Desk, request: &PlainRequest) -> Answer {
         (&Method::POST, "/redirect") => redirect(desk, &body(request)?),
         (&Method::GET, "/fox") => Ok(fox(desk)?.connections().iter().map(connection).collect()),
         (&Method::POST, "/fox") => change_fox(fox(desk)?, &body(request)?),
+        (&Method::POST, "/password") => change_password(desk, &body(request)?),
+        (&Method::POST, "/box") => change_box(desk, &body(request)?),
+        (&Method::GET, "/writes") => Ok(writes(desk)),
+        (&Method::GET, "/audit") => Ok(audit(desk)),
+        (&Method::DELETE, path) if path.starts_with("/sessions/") => {
+            let user = percent_encoding::percent_decode_str(path.trim_start_matches("/sessions/"));
+            let sessions = &desk.context.sessions;
+            sessions.end_sessions_of(&user.decode_utf8_lossy());
+            Ok(json!({}))
+        }
         (&Method::DELETE, "/sessions") => {
             desk.context.sessions.clear();
             Ok(json!({}))
@@ -128,6 +151,59 @@ fn jump_clock(desk: &Desk, jump: &ClockJump) -> Answer {
         .ok_or_else(|| refused("the jump leads out of the calendar; use fewer seconds"))?;
     desk.context.station.jump_clock(step);
     Ok(json!({ "shiftSeconds": desk.context.station.clock_shift().num_seconds() }))
+}
+
+fn change_password(desk: &Desk, change: &PasswordChange) -> Answer {
+    let mut station = desk.context.station.write();
+    let changed = station
+        .users
+        .change_password(&change.user, &change.password);
+    changed.map_err(refused)?;
+    Ok(json!({ "user": change.user }))
+}
+
+fn change_box(desk: &Desk, change: &BoxChange) -> Answer {
+    let limit = change.session_limit;
+    let switches = &desk.context.switches;
+    switches.change(|switches| switches.boxs.session_limit = limit);
+    Ok(json!({ "sessionLimit": limit }))
+}
+
+fn writes(desk: &Desk) -> Value {
+    let entries = desk.context.writes.entries();
+    let told = entries.iter().map(|write| {
+        let (outcome, error) = match &write.outcome {
+            WriteOutcome::Lost => ("lost", None),
+            WriteOutcome::Done => ("done", None),
+            WriteOutcome::Refused(error) => ("refused", Some(error)),
+        };
+        json!({
+            "time": write.time,
+            "user": write.user,
+            "session": write.session,
+            "key": write.key,
+            "target": write.target,
+            "outcome": outcome,
+            "error": error,
+        })
+    });
+    told.collect()
+}
+
+fn audit(desk: &Desk) -> Value {
+    let station = desk.context.station.read();
+    let told = station.audit.entries().iter().map(|entry| {
+        json!({
+            "time": entry.time,
+            "user": entry.user,
+            "operation": entry.operation.word(),
+            "target": entry.target,
+            "slot": entry.slot,
+            "oldValue": entry.old_value,
+            "newValue": entry.new_value,
+        })
+    });
+    told.collect()
 }
 
 fn redirect(desk: &Desk, redirect: &Redirect) -> Answer {

@@ -39,7 +39,10 @@ impl Desk {
     pub(super) fn state(&self) -> Value {
         let context = &self.context;
         let switches = context.switches.get();
-        let station = context.station.read().name();
+        let (station, saves) = {
+            let station = context.station.read();
+            (station.name(), station.saves())
+        };
         json!({
             "station": station,
             "url": self.url,
@@ -59,6 +62,9 @@ impl Desk {
             "restarts": context.lifecycle.restarts(),
             "sessions": context.sessions.authenticated_count(context.now(), &switches.login),
             "boxSessions": crate::boxs::session_count(context),
+            "boxSessionsByUser": crate::boxs::sessions_by_user(context),
+            "boxWrites": context.writes.entries().len(),
+            "saves": { "count": saves.count, "last": saves.last },
             "requests": context.requests.entries().len(),
             "logins": context.logins.entries().len(),
             "faults": context.faults.list(),

@@ -11,7 +11,11 @@
 //! | `POST /certificate` | `{"profile":"factory"}` replaces the certificate |
 //! | `POST /redirect` | `{"https":true}` redirects plain requests to TLS |
 //! | `GET /fox`, `POST /fox` | what Fox clients sent; `{"scenario":"ax"}` changes the answer |
-//! | `DELETE /sessions` | ends all web sessions |
+//! | `POST /password` | `{"user":"operator","password":"…"}` changes a password |
+//! | `POST /box` | `{"sessionLimit":32}` sets how many BOX server sessions there may be |
+//! | `GET /writes` | BOX messages that asked for a change, also those that a fault kept from the servlet |
+//! | `GET /audit` | the station's audit trail |
+//! | `DELETE /sessions`, `DELETE /sessions/USER` | ends all web sessions or those of one user |
 //!
 //! It has no login: it listens on the loopback interface unless told otherwise.
 

@@ -19,6 +19,8 @@ pub enum FaultKind {
     Latency { millis: u64 },
     /// The connection closes without an answer.
     Cut,
+    /// The station does what was asked, then the connection closes without an answer.
+    CutAfter,
     /// The head promises the whole body; the connection closes in the middle of it, or after `bytes`.
     HalfBody {
         #[serde(default)]

@@ -36,6 +36,9 @@ pub struct Fault {
     pub fault: FaultKind,
     #[serde(default)]
     pub interface: Interface,
+    /// Whether it meets only requests that ask for a change: BOX messages that do, oBIX writes and invocations.
+    #[serde(default)]
+    pub writes_only: bool,
     /// Matching requests that pass unharmed before the fault begins.
     #[serde(default)]
     pub after: u32,
@@ -61,6 +64,7 @@ impl Fault {
         Self {
             fault: kind,
             interface: Interface::All,
+            writes_only: false,
             after: 0,
             requests: None,
             probability: certain(),
@@ -71,6 +75,12 @@ impl Fault {
     /// Limits it to one interface.
     pub fn on(mut self, interface: Interface) -> Self {
         self.interface = interface;
+        self
+    }
+
+    /// Limits it to requests that ask for a change.
+    pub fn on_writes(mut self) -> Self {
+        self.writes_only = true;
         self
     }
 
@@ -145,6 +155,8 @@ struct Armed {
 pub(crate) struct Occasion {
     pub time: DateTime<Utc>,
     pub interface: Interface,
+    /// Whether it asks for a change.
+    pub writes: bool,
     pub method: String,
     pub target: String,
 }
@@ -206,7 +218,7 @@ impl Switchboard {
         let mut board = self.lock();
         let mut hits = Vec::new();
         for armed in &mut board.faults {
-            if armed.hits(occasion.interface) {
+            if armed.hits(occasion) {
                 hits.push((armed.set.id, armed.set.fault.fault.clone()));
             }
         }
@@ -233,9 +245,13 @@ impl Switchboard {
 }
 
 impl Armed {
-    fn hits(&mut self, interface: Interface) -> bool {
+    fn hits(&mut self, occasion: &Occasion) -> bool {
+        let interface = occasion.interface;
         let fault = &mut self.set.fault;
         if !fault.interface.covers(interface) || !fault.fault.home().covers(interface) {
+            return false;
+        }
+        if fault.writes_only && !occasion.writes {
             return false;
         }
         if fault.after > 0 {

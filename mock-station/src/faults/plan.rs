@@ -39,6 +39,11 @@ impl Plan {
         self.hits.contains(&FaultKind::Cut)
     }
 
+    /// Whether the connection closes after the work is done, in place of the answer.
+    pub(crate) fn cuts_after(&self) -> bool {
+        self.hits.contains(&FaultKind::CutAfter)
+    }
+
     /// How long the station is away, if it restarts.
     pub(crate) fn restart(&self) -> Option<Duration> {
         self.hits.iter().find_map(|hit| match hit {

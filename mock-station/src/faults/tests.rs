@@ -4,6 +4,7 @@ fn occasion(interface: Interface) -> Occasion {
     Occasion {
         time: DateTime::UNIX_EPOCH,
         interface,
+        writes: false,
         method: "GET".to_owned(),
         target: "/x".to_owned(),
     }

@@ -51,7 +51,112 @@ pub struct Account {
 /// All accounts.
 pub const ALL: [Account; 5] = [ADMIN, OPERATOR, VIEWER, BRIDGE, OBIX];
 
+/// A generated operator: reads everywhere, writes and invokes in a category of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrewMember {
+    pub user: String,
+    pub password: String,
+    pub category: String,
+    /// The category's bit, for [`Station::set_categories`].
+    pub mask: u64,
+}
+
+/// Categories that a mask has room for.
+const CATEGORY_LIMIT: usize = 64;
+
 impl Station {
+    /// Adds `count` operators `crew01`, `crew02`, … with passwords, categories and roles of their own.
+    ///
+    /// # Errors
+    /// When the categories run out or a name is taken.
+    pub fn add_crew(
+        &mut self,
+        count: usize,
+        iterations: u32,
+    ) -> Result<Vec<CrewMember>, ModelError> {
+        if self.users.categories().len() + count > CATEGORY_LIMIT {
+            return Err(ModelError::TooManyCategories {
+                limit: CATEGORY_LIMIT,
+            });
+        }
+        let mut members = Vec::new();
+        for number in 1..=count {
+            members.push(self.add_crew_category(number)?);
+        }
+        // Everybody reads what belongs to the others, so each role needs all categories.
+        for member in &members {
+            self.add_crew_account(member, iterations)?;
+        }
+        Ok(members)
+    }
+
+    fn add_crew_category(&mut self, number: usize) -> Result<CrewMember, ModelError> {
+        let user = format!("crew{number:02}");
+        if self.users.get(&user).is_some() {
+            return Err(ModelError::DuplicateName {
+                component: "slot:/Services/UserService".to_owned(),
+                slot: user,
+            });
+        }
+        self.add_category(&user)?;
+        Ok(CrewMember {
+            mask: self.users.category_mask(&user).unwrap_or_default(),
+            password: format!("Crew-Harborview-{number:02}"),
+            category: user.clone(),
+            user,
+        })
+    }
+
+    fn add_crew_account(&mut self, member: &CrewMember, iterations: u32) -> Result<(), ModelError> {
+        let operator =
+            Permissions::OPERATOR_READ | Permissions::OPERATOR_WRITE | Permissions::OPERATOR_INVOKE;
+        let categories = (1_u32..).zip(self.users.categories());
+        let permissions = categories
+            .map(|(index, category)| match *category == member.category {
+                true => (index, operator),
+                false => (index, Permissions::OPERATOR_READ),
+            })
+            .collect();
+        self.add_role(Role {
+            name: member.user.clone(),
+            super_user: false,
+            permissions,
+        })?;
+        let user = User::new(&member.user, &member.password, iterations, &[&member.user]);
+        self.add_user(user)
+    }
+
+    /// Makes a changed component of the user service count for logins.
+    pub(super) fn adopt_account(&mut self, component: Handle) {
+        let Some(found) = self
+            .component(component)
+            .filter(|found| found.ty().is("baja:User"))
+        else {
+            return;
+        };
+        let name = super::slot_name::unescape(found.name());
+        let text = |slot: &str| {
+            let value = found.stored(slot).and_then(Value::as_str);
+            value.map(str::to_owned)
+        };
+        let enabled = found.stored("enabled").and_then(Value::as_bool);
+        let (full_name, roles) = (text("fullName"), text("roles"));
+        let (scheme, language) = (text("authenticationSchemeName"), text("language"));
+        let Some(user) = self.users.get_mut(&name) else {
+            return;
+        };
+        user.enabled = enabled.unwrap_or(user.enabled);
+        user.full_name = full_name.unwrap_or_default();
+        user.scheme = scheme.unwrap_or_default();
+        user.language = language.unwrap_or_default();
+        let roles = roles.unwrap_or_default();
+        let roles = roles
+            .split(',')
+            .map(str::trim)
+            .filter(|role| !role.is_empty());
+        user.roles = roles.map(str::to_owned).collect();
+    }
+
     /// Adds categories, roles and the five accounts to the station and its services.
     pub fn add_accounts(&mut self, iterations: u32) -> Result<(), ModelError> {
         self.add_category("User")?;

@@ -13,8 +13,26 @@ const EMERGENCY: i32 = 1;
 const MANUAL: i32 = 8;
 
 impl Station {
-    /// Invokes an action without asking for permissions; returns its result, if it has one.
+    /// Invokes an action without asking for permissions, and what is linked to it; returns its result, if it has one.
     pub fn invoke(
+        &mut self,
+        handle: Handle,
+        action: &str,
+        argument: Option<Value>,
+    ) -> Result<Option<Value>, ModelError> {
+        let linked = self.links.from(handle).iter();
+        let event = linked
+            .filter(|link| &*link.ends.source_slot == action)
+            .map(|_| argument.clone())
+            .next();
+        let result = self.perform(handle, action, argument)?;
+        if let Some(event) = event {
+            self.signal(handle, action, event.as_ref());
+        }
+        Ok(result)
+    }
+
+    fn perform(
         &mut self,
         handle: Handle,
         action: &str,
@@ -267,9 +285,10 @@ impl Station {
             handle,
             super::changes::ChangeEvent::TopicFired {
                 slot: topic.into(),
-                event,
+                event: event.clone(),
             },
         );
+        self.signal(handle, topic, event.as_ref());
     }
 
     /// A device that answers: its health notes the time.

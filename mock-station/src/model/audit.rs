@@ -20,6 +20,26 @@ pub enum AuditOperation {
     Logout,
 }
 
+impl AuditOperation {
+    /// The word of the station's audit history.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Changed => "Changed",
+            Self::Added => "Added",
+            Self::Removed => "Removed",
+            Self::Renamed => "Renamed",
+            Self::Reordered => "Reordered",
+            Self::FlagsChanged => "Flags Changed",
+            Self::FacetsChanged => "Facets Changed",
+            Self::Invoked => "Invoked",
+            Self::Acknowledged => "Acknowledged",
+            Self::Login => "Login",
+            Self::LoginFailed => "Login Failed",
+            Self::Logout => "Logout",
+        }
+    }
+}
+
 /// One entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditEntry {

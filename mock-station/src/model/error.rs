@@ -58,6 +58,8 @@ pub enum ModelError {
         needed: String,
         component: String,
     },
+    #[error("a station has at most {limit} categories: use fewer users with one of their own")]
+    TooManyCategories { limit: usize },
     #[error("no user named {user:?}")]
     UnknownUser { user: String },
     #[error("no alarm {uuid:?}")]

@@ -40,6 +40,8 @@ impl Flags {
     pub const ASYNC: Flags = Flags(0x10);
     pub const CONFIRM_REQUIRED: Flags = Flags(0x80);
     pub const OPERATOR: Flags = Flags(0x100);
+    /// Several links may end at the slot.
+    pub const FAN_IN: Flags = Flags(0x400);
     pub const METADATA: Flags = Flags(0x4000);
 
     /// Whether every bit of `other` is set.

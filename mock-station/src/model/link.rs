@@ -1,10 +1,12 @@
 //! Links: the output of one slot arrives at another, through chains and around cycles.
 
-use super::component::Handle;
+use super::component::{Handle, SlotContent};
 use super::error::ModelError;
 use super::flags::Flags;
+use super::link_check::{LinkKind, converts};
 use super::registry;
 use super::station::Station;
+use super::status::Status;
 use super::value::{PointKind, StructValue, Value};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -119,25 +121,24 @@ impl Station {
         target: Handle,
         target_slot: &str,
     ) -> Result<Value, ModelError> {
-        let ends = self.check_link_ends(LinkEnds {
+        let kind = self.check_link(&LinkEnds {
             source,
             source_slot: source_slot.into(),
             target,
             target_slot: target_slot.into(),
         })?;
-        let source_type = self.property_type(ends.source, source_slot);
-        let target_type = self.property_type(ends.target, target_slot);
-        let same = source_type.is_some()
-            && source_type.map(|ty| ty.spec()) == target_type.map(|ty| ty.spec());
-        let spec = if same {
-            "baja:Link"
-        } else {
-            "baja:ConversionLink"
+        let (spec, converter) = match kind {
+            LinkKind::Direct => ("baja:Link", None),
+            LinkKind::Converted(converter) => ("baja:ConversionLink", Some(converter)),
         };
         let ty = registry::find(spec).ok_or_else(|| ModelError::UnknownType {
             spec: spec.to_owned(),
         })?;
-        let link = StructValue::new(ty)
+        let mut link = StructValue::new(ty);
+        if let Some(converter) = converter {
+            link.set("converter", Value::Struct(StructValue::new(converter)));
+        }
+        let link = link
             .with("sourceOrd", Value::Ord(format!("h:{source}").into()))
             .with("sourceSlotName", Value::from(source_slot))
             .with("targetSlotName", Value::from(target_slot));
@@ -220,9 +221,51 @@ impl Station {
         }
     }
 
-    /// Carries all linked slots of `source` to their targets and on from there.
+    /// Carries all linked properties of `source` to the properties they are linked to and on from there.
     pub(super) fn propagate_from(&mut self, source: Handle) {
-        self.cascade(self.links.from(source).to_vec());
+        let links = self.links.from(source).iter();
+        // An action is invoked when something changes, not when a link is made.
+        let links = links.filter(|link| {
+            self.component(link.ends.target)
+                .is_some_and(|target| target.stored(&link.ends.target_slot).is_some())
+        });
+        self.cascade(links.cloned().collect());
+    }
+
+    /// Carries what an action was invoked with, or a topic fired, to the actions and topics linked to it.
+    pub(super) fn signal(&mut self, source: Handle, slot: &str, event: Option<&Value>) {
+        let links = self.links.from(source).iter();
+        let targets: Vec<LinkEnds> = links
+            .filter(|link| &*link.ends.source_slot == slot)
+            .map(|link| link.ends.clone())
+            .collect();
+        for ends in targets {
+            self.trigger(&ends, event);
+        }
+    }
+
+    /// Invokes the action, or fires the topic, at the end of a link. A cycle of actions is cut like one of values.
+    fn trigger(&mut self, ends: &LinkEnds, event: Option<&Value>) {
+        if self.trigger_depth >= FIRES_PER_CASCADE {
+            return;
+        }
+        self.trigger_depth += 1;
+        let content = self
+            .slot(ends.target, &ends.target_slot)
+            .map(|slot| slot.content);
+        match content {
+            Some(SlotContent::Action(action)) => {
+                let argument = action.parameter.and(event.cloned());
+                if let Err(error) = self.invoke(ends.target, &ends.target_slot, argument) {
+                    tracing::debug!(%error, "a linked action failed");
+                }
+            }
+            Some(SlotContent::Topic(_)) => {
+                self.fire(ends.target, &ends.target_slot, event.cloned());
+            }
+            _ => {}
+        }
+        self.trigger_depth -= 1;
     }
 
     /// Carries one changed slot to its targets and on from there.
@@ -251,7 +294,7 @@ impl Station {
             if *count > FIRES_PER_CASCADE {
                 continue;
             }
-            for changed in self.carry(&link.ends) {
+            for changed in self.carry(&link) {
                 let next = self.links.from(link.ends.target).iter();
                 pending.extend(
                     next.filter(|next| *next.ends.source_slot == *changed)
@@ -262,7 +305,8 @@ impl Station {
     }
 
     /// Moves one value over one link; names the slots of the target that changed by it.
-    fn carry(&mut self, ends: &LinkEnds) -> Vec<Arc<str>> {
+    fn carry(&mut self, link: &LinkView) -> Vec<Arc<str>> {
+        let ends = &link.ends;
         let Some(value) = self.value(ends.source, &ends.source_slot) else {
             return Vec::new();
         };
@@ -270,9 +314,10 @@ impl Station {
             .component(ends.target)
             .and_then(|target| target.stored(&ends.target_slot))
         else {
+            self.trigger(ends, Some(&value));
             return Vec::new();
         };
-        let Some(value) = convert(&value, current) else {
+        let Some(value) = self.arriving(link, &value, current) else {
             return Vec::new();
         };
         if value.same_as(current) {
@@ -293,6 +338,26 @@ impl Station {
         let mut changed = vec![ends.target_slot.clone()];
         changed.extend(self.recompute(ends.target));
         changed
+    }
+}
+
+impl Station {
+    /// What a link brings to a slot that holds `current`. A link without the converter it needs, or with a wrong one,
+    /// faults: the target keeps its value and says so in its status, if it has one.
+    fn arriving(&self, link: &LinkView, value: &Value, current: &Value) -> Option<Value> {
+        let held = self.component(link.ends.target)?.stored(&link.slot)?;
+        let body = held.as_struct()?;
+        let fits = match body.get("converter").and_then(Value::as_struct) {
+            Some(converter) => converts(converter.ty, value, current),
+            None => value.type_spec() == current.type_spec(),
+        };
+        if fits {
+            return convert(value, current);
+        }
+        let kind = PointKind::of_status_type(current.type_spec())?;
+        let (value, _) = current.as_status_value()?;
+        let fault = Status::from_bits(Status::FAULT);
+        Some(Value::status_value(kind, value.clone(), fault))
     }
 }
 

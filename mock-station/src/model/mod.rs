@@ -3,7 +3,7 @@
 //! - Vocabulary: [`value`], [`encoding`], [`display`], [`status`], [`facets`], [`units`], [`enums`], [`flags`], [`permissions`], [`slot_name`].
 //! - Types: [`registry`].
 //! - Tree: [`component`], [`station`], [`tree`], [`set`], [`create`], [`replace`], [`attributes`], [`placement`] (changes), [`resolve`] (ords), [`changes`] (the change log).
-//! - Behaviour: [`point`] (priority array, feeds), [`link`], [`kit`], [`schedule`], [`action`], [`pending`], [`restart`].
+//! - Behaviour: [`point`] (priority array, feeds), [`link`], [`link_check`], [`kit`], [`schedule`], [`action`], [`pending`], [`restart`].
 //! - Around it: [`history`], [`alarm`], [`audit`], [`users`], [`acting`] (operations under a user's name), [`shared`].
 //! - Fixtures: [`accounts`], [`sample`].
 
@@ -25,6 +25,7 @@ pub mod flags;
 pub mod history;
 pub mod kit;
 pub mod link;
+pub mod link_check;
 pub mod pending;
 pub mod permissions;
 pub mod placement;

@@ -43,6 +43,7 @@ impl Station {
             }
         };
         self.store_and_react(handle, name, value);
+        self.adopt_account(handle);
         Ok(())
     }
 
@@ -106,6 +107,12 @@ impl Station {
             });
         }
         match (current, &value) {
+            // A converter may be exchanged for any other: the link declares no more.
+            (Value::Struct(old), Value::Struct(new))
+                if old.ty.is("baja:Converter") && new.ty.is("baja:Converter") =>
+            {
+                Ok(value.completed())
+            }
             (Value::Struct(old), Value::Struct(new)) if new.ty.is_a(old.ty) => {
                 Ok(value.completed())
             }

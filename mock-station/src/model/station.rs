@@ -35,6 +35,8 @@ pub struct Station {
     started: DateTime<Utc>,
     zone: Tz,
     pub(super) links: Links,
+    /// Linked actions that are being invoked by one another.
+    pub(super) trigger_depth: u32,
     pub(super) changes: ChangeLog,
     /// Components whose output depends on time, apart from fed ones.
     pub(super) timed: BTreeSet<Handle>,
@@ -105,6 +107,7 @@ impl Station {
             started: now,
             zone,
             links: Links::default(),
+            trigger_depth: 0,
             changes: ChangeLog::default(),
             timed: BTreeSet::new(),
             expirations: BTreeMap::new(),

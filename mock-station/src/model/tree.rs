@@ -105,6 +105,12 @@ impl Station {
             Some(child) => {
                 let doomed: Vec<Handle> = self.descendants(child).map(Component::handle).collect();
                 self.cut_links_of(&doomed);
+                if self
+                    .component(child)
+                    .is_some_and(|child| child.ty.is("baja:User"))
+                {
+                    self.users.remove_user(&slot_name::unescape(name));
+                }
                 for handle in doomed {
                     self.unmount(handle);
                 }

@@ -228,6 +228,11 @@ impl Users {
         self.users.insert(user.name.clone(), user);
     }
 
+    pub(super) fn remove_user(&mut self, name: &str) {
+        self.users.shift_remove(name);
+        self.logins.remove(name);
+    }
+
     pub(super) fn insert_role(&mut self, role: Role) {
         self.roles.insert(role.name.clone(), role);
     }
@@ -235,6 +240,18 @@ impl Users {
     pub(super) fn insert_category(&mut self, name: &str) -> u32 {
         self.categories.push(name.to_owned());
         self.categories.len() as u32
+    }
+
+    /// Gives a user another password, hashed as often as the old one.
+    ///
+    /// # Errors
+    /// When there is no such user.
+    pub fn change_password(&mut self, name: &str, password: &str) -> Result<(), ModelError> {
+        let user = self.get_mut(name).ok_or_else(|| ModelError::UnknownUser {
+            user: name.to_owned(),
+        })?;
+        user.password = PasswordRecord::new(password, user.password.iterations);
+        Ok(())
     }
 
     /// Whether the user has a super-user role.

@@ -82,6 +82,29 @@ pub fn handle(
     PlainResponse::xml(status, encode::document(&root))
 }
 
+/// Whether a request asks the station to change something: a PUT, an op of a component or alarm, or a batch with one.
+pub(crate) fn writes(request: &PlainRequest) -> bool {
+    if request.method == Method::PUT {
+        return true;
+    }
+    let path = request.raw_path.trim_end_matches('/');
+    let mut names = path.split('/').skip(2);
+    // Ops whose names start with `~` are queries.
+    let query = path
+        .rsplit('/')
+        .next()
+        .is_some_and(|name| name.starts_with('~'));
+    request.method == Method::POST
+        && match names.next() {
+            Some("config" | "alarm") => !query,
+            Some("batch") => {
+                let body = request.body_text();
+                body.contains("obix:Write") || body.contains("obix:Invoke")
+            }
+            _ => false,
+        }
+}
+
 fn get(caller: &Caller<'_>, request: &PlainRequest) -> Result<Element, ObixError> {
     let address = Address::of_request(&request.raw_path, request.raw_query.as_deref())?;
     let mut root = dispatch::read(caller, &address)?;

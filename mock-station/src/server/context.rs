@@ -9,7 +9,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::lifecycle::Lifecycle;
-use super::log::{Log, LoginEntry, LoginOutcome, LoginWay, RequestEntry};
+use super::log::{Log, LoginEntry, LoginOutcome, LoginWay, RequestEntry, WriteEntry};
 use crate::clock::StationClock;
 use crate::faults::Switchboard;
 use crate::model::SharedStation;
@@ -34,6 +34,7 @@ pub struct ServerContext {
     pub switches: SharedSwitches,
     pub requests: Log<RequestEntry>,
     pub logins: Log<LoginEntry>,
+    pub writes: Log<WriteEntry>,
     pub sessions: Arc<SessionStore>,
     pub faults: Switchboard,
     pub lifecycle: Arc<Lifecycle>,
@@ -52,6 +53,7 @@ impl ServerContext {
             switches,
             requests: Log::default(),
             logins: Log::default(),
+            writes: Log::default(),
             sessions: Arc::default(),
             faults: Switchboard::default(),
             lifecycle: Arc::default(),

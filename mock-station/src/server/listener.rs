@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::CONTENT_LENGTH;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -22,7 +22,7 @@ use super::log::{RequestEntry, masked_target};
 use crate::faults::delivery::{Delivery, ReplyBody};
 use crate::faults::plan::Plan;
 use crate::faults::{Interface, Occasion};
-use crate::{tls, web};
+use crate::{boxs, obix, tls, web};
 
 /// Largest request body taken; a BOX envelope is 1 MB at most (Station web specification §4.1).
 const BODY_LIMIT: usize = 8 * 1024 * 1024;
@@ -153,12 +153,26 @@ async fn answer(
     if faults.cut {
         return Err(Cut);
     }
-    let plan = Plan::new(context.faults.draw(&occasion(&context, &request)));
-    disturb(&plan, &context).await?;
     let request = match whole_request(request).await {
         Ok(request) => PlainRequest { secure, ..request },
         Err(response) => return Ok(reply(*response, Delivery::default())),
     };
+    let occasion = occasion(&context, &request);
+    let plan = Plan::new(context.faults.draw(&occasion));
+    let sender = occasion
+        .writes
+        .then(|| web::presented_user(&context, &request))
+        .flatten();
+    let lost = || {
+        if occasion.interface == Interface::Box && occasion.writes {
+            boxs::note_lost(&context, sender.as_deref(), &request.body);
+        }
+    };
+    if plan.cuts() || plan.restart().is_some() {
+        // Before the restart, which drops this connection and with it the work on its request.
+        lost();
+    }
+    disturb(&plan, &context).await?;
     if request.raw_path.starts_with("/obix") {
         let obix = context.switches.get().obix.clone();
         if let Some(delay) = obix.delay {
@@ -170,9 +184,15 @@ async fn answer(
     }
     let seen = transport_view(plan.context(&context), secure);
     let mut response = match plan.refusal(&seen, &request) {
-        Some(refusal) => log_refusal(&seen, &request, refusal),
+        Some(refusal) => {
+            lost();
+            log_refusal(&seen, &request, refusal)
+        }
         None => dispatch(seen, request).await,
     };
+    if plan.cuts_after() {
+        return Err(Cut);
+    }
     plan.alter(&mut response);
     if secure {
         tls::mark_secure(&mut response.headers);
@@ -184,12 +204,18 @@ async fn answer(
     Ok(reply(response, delivery))
 }
 
-fn occasion(context: &ServerContext, request: &Request<Incoming>) -> Occasion {
+fn occasion(context: &ServerContext, request: &PlainRequest) -> Occasion {
+    let interface = Interface::of(&request.raw_path, &request.headers);
     Occasion {
         time: context.now(),
-        interface: Interface::of(request.uri().path(), request.headers()),
-        method: request.method().to_string(),
-        target: masked_target(request.uri().path(), request.uri().query()),
+        interface,
+        writes: match interface {
+            Interface::Box => request.method == Method::POST && boxs::mutates(&request.body),
+            Interface::Obix => obix::writes(request),
+            _ => false,
+        },
+        method: request.method.to_string(),
+        target: masked_target(&request.raw_path, request.raw_query.as_deref()),
     }
 }
 

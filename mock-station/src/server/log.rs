@@ -29,6 +29,32 @@ impl RequestEntry {
     }
 }
 
+/// One BOX message that asked the station to change something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteEntry {
+    pub time: DateTime<Utc>,
+    /// The user it came from; none when that was not to be seen.
+    pub user: Option<String>,
+    /// The BOX server session it named.
+    pub session: Option<String>,
+    /// The handler key: `syncTo`, `invokeAction`, `checkLinks` with creation, `save`.
+    pub key: String,
+    /// What it was about, as `s 2f1/in10` or `2f1.override`; several operations separated by `; `.
+    pub target: String,
+    pub outcome: WriteOutcome,
+}
+
+/// What became of a message that asked for a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WriteOutcome {
+    /// A fault kept it from the servlet.
+    Lost,
+    /// It was carried out; the client may not have been told.
+    Done,
+    /// The error it was answered with. Earlier operations of the same message may have been carried out.
+    Refused(String),
+}
+
 /// One finished login attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginEntry {

@@ -9,6 +9,9 @@ use chrono::TimeDelta;
 use super::{MockStation, ServerContext};
 use crate::faults::Switchboard;
 use crate::fox::FoxService;
+use crate::model::ModelError;
+use crate::model::audit::AuditEntry;
+use crate::model::station::Saves;
 use crate::tls::{CertificateProfile, Certificates, StationCertificate, TlsError};
 
 impl MockStation {
@@ -68,6 +71,34 @@ impl MockStation {
     /// within `down` are closed at once.
     pub fn restart(&self, down: Duration) {
         self.context.restart(down);
+    }
+
+    /// Gives a user another password; sessions that are open stay open.
+    ///
+    /// # Errors
+    /// When the station has no such user.
+    pub fn change_password(&self, user: &str, password: &str) -> Result<(), ModelError> {
+        self.context
+            .station
+            .write()
+            .users
+            .change_password(user, password)
+    }
+
+    /// Ends the web sessions of one user, who has to log in again.
+    pub fn end_sessions_of(&self, user: &str) {
+        self.context.sessions.end_sessions_of(user);
+    }
+
+    /// What a user did, in the station's own audit trail, oldest first.
+    pub fn audit_of(&self, user: &str) -> Vec<AuditEntry> {
+        let station = self.context.station.read();
+        station.audit.of_user(user).cloned().collect()
+    }
+
+    /// How often the station was saved, and when last.
+    pub fn saves(&self) -> Saves {
+        self.context.station.read().saves()
     }
 
     /// Restarts so far, by call or by fault.

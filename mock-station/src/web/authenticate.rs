@@ -86,6 +86,18 @@ fn unauthorized() -> PlainResponse {
     )
 }
 
+/// The user name of Basic credentials.
+pub(crate) fn basic_name(request: &PlainRequest) -> Option<String> {
+    let value = request.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, encoded) = value.trim().split_once(char::is_whitespace)?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let bytes = STANDARD.decode(encoded.trim()).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    text.split_once(':').map(|(user, _)| user.to_owned())
+}
+
 fn basic(
     context: &ServerContext,
     request: &PlainRequest,

@@ -77,6 +77,19 @@ pub(crate) fn handle(context: &ServerContext, request: PlainRequest) -> Served {
     }
 }
 
+/// The user whose session or Basic credentials a request carries, unchecked: for the books of tests.
+pub(crate) fn presented_user(context: &ServerContext, request: &PlainRequest) -> Option<String> {
+    let token = header_auth::presented_token(&request.headers);
+    let cookies = cookies::values(&request.headers, cookies::SESSION);
+    let ids: Vec<&str> = token.as_deref().into_iter().chain(cookies).collect();
+    let switches = context.switches.get();
+    context
+        .sessions
+        .authenticated(ids, context.now(), &switches.login)
+        .map(|session| session.user)
+        .or_else(|| authenticate::basic_name(request))
+}
+
 /// Ends the sessions whose cookies or bearer tokens a request carries.
 pub(crate) fn end_presented_sessions(context: &ServerContext, request: &PlainRequest) {
     for id in cookies::values(&request.headers, cookies::SESSION) {

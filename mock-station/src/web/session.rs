@@ -1,6 +1,6 @@
 //! Web sessions: ids, users, CSRF tokens, expiry on the station clock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
@@ -234,6 +234,23 @@ impl SessionStore {
                 matches!(session.stage, Stage::User(_)) && !expired(session, now, switches)
             })
             .count()
+    }
+
+    /// Number of authenticated sessions of each user that has one.
+    pub(crate) fn by_user(
+        &self,
+        now: DateTime<Utc>,
+        switches: &LoginSwitches,
+    ) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for session in self.lock().by_id.values() {
+            if let Stage::User(user) = &session.stage
+                && !expired(session, now, switches)
+            {
+                *counts.entry(user.clone()).or_default() += 1;
+            }
+        }
+        counts
     }
 
     pub(crate) fn clear(&self) {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use mock_station::clock::TestClock;
+use mock_station::model::accounts::CrewMember;
 use mock_station::model::users::BASIC_SCHEME;
 use mock_station::model::{
     EnumRange, Facets, FeedSample, Flags, Handle, SharedStation, Station, Status, User, Value,
@@ -17,7 +18,7 @@ pub const ADMIN: &str = "tester";
 pub const VIEWER: &str = "reader";
 /// Works in category `AHU1` only, as the sample account `operator`.
 pub const OPERATOR: &str = "worker";
-const PASSWORD: &str = "Tester-Pass-1";
+pub const PASSWORD: &str = "Tester-Pass-1";
 
 pub fn noon() -> DateTime<Utc> {
     "2026-03-02T12:00:00Z".parse().unwrap()
@@ -43,6 +44,26 @@ pub async fn sample() -> Bench {
     let mut station = mock_station::model::sample::station(noon()).unwrap();
     add_users(&mut station);
     serve(station).await
+}
+
+/// A station with a crew, each of whom has the category of one point `slot:/Crew/P<number>`, counted from 0.
+pub async fn crew(count: usize) -> (Bench, Vec<CrewMember>) {
+    let mut station = site();
+    let members = station.add_crew(count, 8).unwrap();
+    let root = station.root();
+    let folder = station.add(root, Some("Crew"), "baja:Folder").unwrap();
+    for (number, member) in members.iter().enumerate() {
+        let name = format!("P{number}");
+        let point = station
+            .add(folder, Some(&name), "control:NumericWritable")
+            .unwrap();
+        station.set_categories(point, Some(member.mask)).unwrap();
+        // The test's clients log in with Basic.
+        if let Some(user) = station.users.get_mut(&member.user) {
+            user.scheme = BASIC_SCHEME.to_owned();
+        }
+    }
+    (serve(station).await, members)
 }
 
 async fn serve(station: Station) -> Bench {
@@ -155,12 +176,17 @@ fn add_mode(station: &mut Station, logic: Handle) {
 pub struct Client {
     http: reqwest::Client,
     url: String,
-    user: &'static str,
+    user: String,
+    password: String,
     sequence: AtomicU64,
 }
 
 impl Bench {
-    pub fn client(&self, user: &'static str) -> Client {
+    pub fn client(&self, user: &str) -> Client {
+        self.client_of(user, PASSWORD)
+    }
+
+    pub fn client_of(&self, user: &str, password: &str) -> Client {
         // reqwest wants a provider even for plain HTTP; a second installation is refused and harmless.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Client {
@@ -170,7 +196,8 @@ impl Bench {
                 .build()
                 .unwrap(),
             url: self.mock.url(),
-            user,
+            user: user.to_owned(),
+            password: password.to_owned(),
             sequence: AtomicU64::new(1),
         }
     }
@@ -189,7 +216,7 @@ impl Client {
         let request = self
             .http
             .request(method, format!("{}{path}", self.url))
-            .basic_auth(self.user, Some(PASSWORD))
+            .basic_auth(&self.user, Some(&self.password))
             .header("content-type", "application/json")
             .body(body);
         let response = request.send().await.unwrap();
@@ -199,6 +226,24 @@ impl Client {
     /// Posts text to the servlet and gives status and body.
     pub async fn post(&self, text: String) -> (u16, String) {
         self.request("POST", "/box/", text).await
+    }
+
+    /// Posts text to the servlet: the whole reply of status 200, or what went wrong.
+    pub async fn try_post(&self, text: String) -> Result<String, String> {
+        let request = self
+            .http
+            .post(format!("{}/box/", self.url))
+            .basic_auth(&self.user, Some(&self.password))
+            .header("content-type", "application/json")
+            .body(text);
+        let response = request.send().await.map_err(|error| error.to_string())?;
+        let status = response.status().as_u16();
+        let text = response.text().await.map_err(|error| error.to_string())?;
+        if status == 200 {
+            Ok(text)
+        } else {
+            Err(format!("status {status}"))
+        }
     }
 
     /// Posts a frame, which must be answered with HTTP 200 and JSON.
@@ -291,6 +336,32 @@ impl Session<'_> {
         }
         operations
     }
+}
+
+impl Session<'_> {
+    /// Applies operations that must not be refused.
+    pub async fn sync(&self, operations: Json) -> Json {
+        let argument = json!({"nm": "sync", "ver": 1.0, "ops": operations});
+        self.call("syncTo", argument).await
+    }
+
+    /// The text with which operations are refused.
+    pub async fn sync_refusal(&self, operations: Json) -> String {
+        let argument = json!({"nm": "sync", "ver": 1.0, "ops": operations});
+        self.call_refusal("syncTo", argument).await
+    }
+}
+
+/// A simple value as clients send it.
+pub fn simple(spec: &str, text: &str) -> Json {
+    json!({"nm": "p", "t": spec, "v": text})
+}
+
+/// A numeric status value.
+pub fn numeric(value: &str, status: &str) -> Json {
+    json!({"nm": "p", "t": "baja:StatusNumeric", "s": [
+        {"nm": "p", "n": "value", "t": "baja:Double", "v": value},
+        {"nm": "p", "n": "status", "t": "baja:Status", "v": status}]})
 }
 
 /// The child node of a name.

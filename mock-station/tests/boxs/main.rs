@@ -3,13 +3,16 @@
 mod actions;
 mod client;
 mod cost;
+mod cuts;
 mod direct;
 mod frames;
 mod garbage;
+mod links;
 mod merged;
 mod mirror;
 mod nodes;
 mod paths;
+mod people;
 mod registry;
 mod sessions;
 mod subscriptions;

@@ -3,30 +3,7 @@
 use mock_station::model::audit::AuditOperation;
 use serde_json::{Value as Json, json};
 
-use crate::client::{ADMIN, OPERATOR, Session, VIEWER, bench, child, find, handle};
-
-/// A simple value as clients send it.
-fn simple(spec: &str, text: &str) -> Json {
-    json!({"nm": "p", "t": spec, "v": text})
-}
-
-fn numeric(value: &str, status: &str) -> Json {
-    json!({"nm": "p", "t": "baja:StatusNumeric", "s": [
-        {"nm": "p", "n": "value", "t": "baja:Double", "v": value},
-        {"nm": "p", "n": "status", "t": "baja:Status", "v": status}]})
-}
-
-impl Session<'_> {
-    async fn sync(&self, operations: Json) -> Json {
-        let argument = json!({"nm": "sync", "ver": 1.0, "ops": operations});
-        self.call("syncTo", argument).await
-    }
-
-    async fn sync_refusal(&self, operations: Json) -> String {
-        let argument = json!({"nm": "sync", "ver": 1.0, "ops": operations});
-        self.call_refusal("syncTo", argument).await
-    }
-}
+use crate::client::{ADMIN, OPERATOR, VIEWER, bench, child, find, handle, numeric, simple};
 
 fn level(node: &Json) -> (&str, &str) {
     let out = child(node, "out");

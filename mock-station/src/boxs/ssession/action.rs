@@ -36,6 +36,15 @@ pub fn invoke(handler: &HandlerCall<'_>) -> Result<Value, BoxError> {
     Ok(result.map_or(Value::Null, |result| node::bare_value(&result)))
 }
 
+/// Handler key `save`: what the action `save` of the root does.
+pub fn save(handler: &HandlerCall<'_>) -> Result<Value, BoxError> {
+    let mut station = handler.call.context.station.write();
+    handler.call.account(&station)?;
+    let root = station.root();
+    station.invoke_as(&handler.call.user.name, root, "save", None)?;
+    Ok(Value::Null)
+}
+
 fn declared(station: &Station, handle: Handle, name: &str) -> Result<&'static ActionDef, BoxError> {
     match station.slot(handle, name).map(|slot| slot.content) {
         Some(SlotContent::Action(action)) => Ok(action),

@@ -2,6 +2,7 @@
 
 mod action;
 mod fold;
+mod link;
 mod load;
 mod lookup;
 mod operation;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{action, load, lookup, path, subscribe, sync};
+use super::{action, link, load, lookup, path, subscribe, sync};
 use crate::boxs::call::{Call, bad_body};
 use crate::boxs::error::BoxError;
 
@@ -37,6 +37,11 @@ pub fn answer(handler: &HandlerCall<'_>) -> Result<Value, BoxError> {
         "unsub" => subscribe::unsubscribe(handler),
         "syncTo" => sync::sync_to(handler),
         "invokeAction" => action::invoke(handler),
+        "save" => action::save(handler),
+        "checkLinks" | "checkLink" if handler.call.switches.boxs.check_links => {
+            link::check_links(handler)
+        }
+        "makeLink" if handler.call.switches.boxs.make_link => link::make_link(handler),
         "getActionParameterDefault" => action::parameter_default(handler),
         "handleToPath" => lookup::handle_to_path(handler),
         "serviceToPath" => lookup::service_to_path(handler),

@@ -1,6 +1,6 @@
 //! Server sessions of the BOX servlet: who owns one, when it expires, what waits in it for the next poll (Station web specification §4.4).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -171,6 +171,18 @@ impl Sessions {
         let mut sessions = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.remove(id);
         Ok(())
+    }
+
+    /// Number of living sessions of each user that has one.
+    pub fn by_user(&self, now: DateTime<Utc>, switches: &BoxSwitches) -> BTreeMap<String, usize> {
+        let sessions = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = BTreeMap::new();
+        for session in sessions.values() {
+            if !session.expired(now, switches.session_idle) {
+                *counts.entry(session.user.clone()).or_default() += 1;
+            }
+        }
+        counts
     }
 
     /// Number of sessions that have not expired.

@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 
 use super::space::HandlerCall;
 use crate::boxs::call::{Argument, bad_body};
+use crate::boxs::contract;
 use crate::boxs::decode::{self, Sent};
 use crate::boxs::error::BoxError;
 use crate::boxs::target;
-use crate::model::point::input_level;
 use crate::model::station::Operation as Access;
 use crate::model::{Facets, Handle, ModelError, SlotContent, SlotMarks, Station, Value};
 use crate::switches::BoxSwitches;
@@ -144,7 +144,11 @@ impl Change<'_> {
                 return Err(no_slot());
             }
         };
-        if self.switches.read_only_commands && is_command_input(self.station, handle, name) {
+        let commanded = self
+            .station
+            .component(handle)
+            .is_some_and(|component| contract::is_command_input(component.ty(), name));
+        if self.switches.read_only_commands && commanded {
             return Err(BoxError::from(ModelError::ReadOnly {
                 component: self.station.slot_path(handle),
                 slot: path.to_owned(),
@@ -206,12 +210,4 @@ impl Change<'_> {
             slot: slot.to_owned(),
         })
     }
-}
-
-/// Whether a slot is one of the inputs that actions command, 1 and 8 of a writable point.
-fn is_command_input(station: &Station, handle: Handle, slot: &str) -> bool {
-    let writable = station
-        .component(handle)
-        .is_some_and(|component| component.ty().is_writable_point());
-    writable && matches!(input_level(slot), Some(1 | 8))
 }

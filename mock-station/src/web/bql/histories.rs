@@ -1,5 +1,7 @@
 //! The base `history:`: the list of configurations and the records of one history (§3.5).
 
+mod audit;
+
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -69,6 +71,9 @@ pub(super) fn table(
         Some(name) => format!("/{}/{name}", scope.station.name()),
         None => path.trim_end_matches('/').to_owned(),
     };
+    if audit::is_id(scope, &id) {
+        return audit::table(scope, select, &parameters);
+    }
     match id.matches('/').count() {
         0 if id.is_empty() => configurations(scope, select, None),
         1 if id.starts_with('/') => configurations(scope, select, id.strip_prefix('/')),
