@@ -1,23 +1,22 @@
 //! The three login schemes; each is one conversation from anonymous to logged in.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, SET_COOKIE, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Method};
+use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use std::sync::atomic::{AtomicBool, Ordering};
-use url::Url;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-use super::expiry::{is_login_page, is_login_path, redirect_target, shown_path};
-use super::markup::begins_like_markup;
+use super::challenge::Challenge;
+use super::expiry::is_login_path;
+use super::markup::csrf_token;
 use super::request::LoginScheme;
 use super::scram::{ClientFirst, ScramError};
-use super::session::{Inner, sensitive};
+use super::session::Inner;
+use super::step::{Answer, Step};
 use crate::secrecy::Secret;
 use crate::station::error::{AuthCause, StationError};
-use crate::station::http::{CallScope, HttpRequest, TimeoutClass, station_of};
+use crate::station::http::station_of;
 
 /// Side-effect free target that any account may ask for: the URL-form probe of Station web specification §3.2.
 const PROBE: &str =
@@ -27,8 +26,6 @@ const LOGIN_SUPPORT: &str = "application/x-niagara-login-support";
 const FORM: &str = "application/x-www-form-urlencoded";
 /// The home page may redirect a few times; more is a loop.
 const MOST_REDIRECTS: usize = 6;
-/// Login pages and the home page are smaller; the token stands near their top.
-const PAGE_BYTES: usize = 256 << 10;
 
 const FORM_VALUE: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -332,307 +329,5 @@ fn not_ready(session: &Inner, answer: &Answer) -> Result<(), StationError> {
 fn keep_csrf(session: &Inner, page: &[u8]) {
     if let Some(token) = csrf_token(&String::from_utf8_lossy(page)) {
         session.state().csrf = Some(Secret::new(token));
-    }
-}
-
-/// The value of `input#csrfToken`, whatever the order and quoting of its attributes (Station web specification §2.3).
-fn csrf_token(page: &str) -> Option<String> {
-    page.split("<input")
-        .skip(1)
-        .filter_map(|rest| rest.split('>').next())
-        .find(|tag| attribute(tag, "id") == Some("csrfToken"))
-        .and_then(|tag| attribute(tag, "value"))
-        .filter(|token| !token.is_empty())
-        .map(str::to_owned)
-}
-
-fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
-    tag.match_indices(name).find_map(|(at, _)| {
-        let before = tag[..at].chars().next_back();
-        if before.is_some_and(|c| !c.is_whitespace() && c != '"' && c != '\'') {
-            return None;
-        }
-        let value = tag[at + name.len()..]
-            .trim_start()
-            .strip_prefix('=')?
-            .trim_start();
-        match value.chars().next()? {
-            quote @ ('"' | '\'') => value[1..].split(quote).next(),
-            _ => value.split(|c: char| c.is_whitespace() || c == '/').next(),
-        }
-    })
-}
-
-/// Parameters of a SCRAM challenge: comma separated, any order, quotes and padding tolerated.
-struct Challenge {
-    parameters: Vec<(String, String)>,
-}
-
-impl Challenge {
-    /// Finds the SCRAM challenge in a header that may hold several.
-    fn scram(header: &str) -> Option<Self> {
-        let lower = header.to_ascii_lowercase();
-        let at = lower.match_indices("scram").find_map(|(at, _)| {
-            let starts = at == 0 || matches!(header.as_bytes().get(at - 1), Some(b' ' | b','));
-            let ends = matches!(header.as_bytes().get(at + 5), Some(b' '));
-            (starts && ends).then_some(at + 6)
-        })?;
-        Some(Self::parameters(&header[at..]))
-    }
-
-    fn parameters(text: &str) -> Self {
-        let mut parameters: Vec<(String, String)> = Vec::new();
-        for part in text.split(',') {
-            let Some((key, value)) = part.split_once('=') else {
-                continue;
-            };
-            let key = key.trim().to_ascii_lowercase();
-            // A blank inside the key begins another challenge, for example `Basic realm`.
-            if key.contains(' ') {
-                break;
-            }
-            let value = value.trim().trim_matches('"').to_owned();
-            parameters.push((key, value));
-        }
-        Self { parameters }
-    }
-
-    fn get(&self, key: &str) -> Option<&str> {
-        self.parameters
-            .iter()
-            .find(|(known, _)| known == key)
-            .map(|(_, value)| value.as_str())
-    }
-
-    fn data(&self) -> Option<String> {
-        let text = self
-            .get("data")?
-            .trim_end_matches('=')
-            .replace('+', "-")
-            .replace('/', "_");
-        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        String::from_utf8(bytes).ok()
-    }
-
-    fn reply(&self, message: String) -> String {
-        let data = URL_SAFE_NO_PAD.encode(message);
-        match self.get("handshaketoken") {
-            Some(token) => format!("SCRAM data={data}, handshakeToken={token}"),
-            None => format!("SCRAM data={data}"),
-        }
-    }
-}
-
-/// One request of a login.
-struct Step<'a> {
-    method: Method,
-    target: &'a str,
-    content_type: Option<&'static str>,
-    body: Bytes,
-    authorization: Option<String>,
-    cookies: bool,
-}
-
-/// Its answer, body included.
-struct Answer {
-    asked: Url,
-    status: u16,
-    headers: HeaderMap,
-    location: Option<Url>,
-    body: Bytes,
-}
-
-impl<'a> Step<'a> {
-    fn new(
-        method: Method,
-        target: &'a str,
-        content_type: Option<&'static str>,
-        body: Bytes,
-    ) -> Self {
-        Self {
-            method,
-            target,
-            content_type,
-            body,
-            authorization: None,
-            cookies: true,
-        }
-    }
-
-    fn get(target: &'a str) -> Self {
-        Self::new(Method::GET, target, None, Bytes::new())
-    }
-
-    fn post(target: &'a str, content_type: &'static str, body: String) -> Self {
-        Self::new(Method::POST, target, Some(content_type), body.into())
-    }
-
-    fn anonymous(mut self) -> Self {
-        self.cookies = false;
-        self
-    }
-
-    fn with_authorization(mut self, value: String) -> Self {
-        self.authorization = Some(value);
-        self
-    }
-
-    fn authorised(mut self, session: &Inner) -> Self {
-        self.authorization = session
-            .state()
-            .authorization
-            .as_ref()
-            .map(|value| value.expose().to_owned());
-        self
-    }
-
-    async fn send(self, session: &Inner) -> Result<Answer, StationError> {
-        self.send_noting(session, &AtomicBool::new(false)).await
-    }
-
-    /// Sends the proof of the password: until an answer comes, the station may have counted a bad login.
-    async fn send_proof(self, session: &Inner) -> Result<Answer, StationError> {
-        let answer = self.send_noting(session, &session.proof_is_out).await?;
-        // A gateway answers for itself: the station behind it may have judged the proof.
-        if !matches!(answer.status, 502 | 504) {
-            session.proof_is_out.store(false, Ordering::Relaxed);
-        }
-        Ok(answer)
-    }
-
-    async fn send_noting(self, session: &Inner, sent: &AtomicBool) -> Result<Answer, StationError> {
-        let url = session.url(self.target)?;
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-        if let Some(content_type) = self.content_type {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        }
-        if let Some(authorization) = &self.authorization {
-            headers.insert(AUTHORIZATION, sensitive(authorization)?);
-        }
-        let cookies = session
-            .state()
-            .jar
-            .header(url.path(), url.scheme() == "https");
-        if let Some(cookies) = cookies.filter(|_| self.cookies) {
-            headers.insert(COOKIE, sensitive(&cookies)?);
-        }
-        let request = HttpRequest {
-            method: self.method,
-            url: url.clone(),
-            headers,
-            body: self.body,
-        };
-        let scope = CallScope::unlimited();
-        let response = session
-            .http
-            .send(request, TimeoutClass::Standard, &scope, sent)
-            .await?;
-        if self.cookies {
-            session.state().jar.store(&response.headers);
-        }
-        Ok(Answer {
-            location: redirect_target(&response, &url),
-            asked: url,
-            status: response.status,
-            headers: response.headers.clone(),
-            body: response.into_body().first_bytes(PAGE_BYTES).await?,
-        })
-    }
-}
-
-impl Answer {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-
-    fn wants_login(&self) -> bool {
-        self.status == 401
-            || self
-                .location
-                .as_ref()
-                .is_some_and(|next| is_login_path(next.path()))
-            || (self.status == 200 && is_login_page(&self.body))
-    }
-
-    /// Marks that only a Niagara login leaves: its housekeeping cookies (Station web specification §2.5) or its page.
-    fn is_of_niagara(&self) -> bool {
-        self.headers
-            .get_all(SET_COOKIE)
-            .iter()
-            .any(|cookie| cookie.as_bytes().starts_with(b"niagara_"))
-            || is_login_page(&self.body)
-    }
-
-    /// A refusal as stations word it when the user has another scheme (Station web specification §2.3, "Failures").
-    fn turns_away(&self) -> bool {
-        let is_text = !begins_like_markup(&self.body) && !self.body.trim_ascii().starts_with(b"{");
-        self.wants_login() || matches!(self.status, 400 | 403) || (self.status == 200 && is_text)
-    }
-
-    /// The SCRAM challenge of a handshake step.
-    fn challenge(&self) -> Option<Challenge> {
-        self.headers
-            .get_all(WWW_AUTHENTICATE)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .find_map(Challenge::scram)
-            .filter(|_| self.status == 401)
-    }
-
-    /// What arrived, without anything secret: the status and where a redirect leads.
-    fn describe(&self) -> String {
-        match &self.location {
-            Some(next) => format!("HTTP {} to {}", self.status, shown_path(next)),
-            None if self.status == 200 && begins_like_markup(&self.body) => {
-                "an HTML page (HTTP 200)".to_owned()
-            }
-            None if self.status == 200 => "HTTP 200 with an unexpected body".to_owned(),
-            None => format!("HTTP {}", self.status),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_csrf_token_is_found_in_any_attribute_order() {
-        for tag in [
-            r#"<input type="hidden" id="csrfToken" name="csrfToken" value="T0k">"#,
-            r#"<input value='T0k' type='hidden' id='csrfToken'/>"#,
-            r#"<input id=csrfToken value=T0k />"#,
-        ] {
-            let page = format!("<html><input id=\"other\" value=\"no\">{tag}</html>");
-            assert_eq!(csrf_token(&page).as_deref(), Some("T0k"), "{tag}");
-        }
-        assert_eq!(
-            csrf_token("<input id=\"csrfToken\" data-value=\"x\">"),
-            None
-        );
-    }
-
-    #[test]
-    fn challenges_are_read_in_any_order_case_and_company() {
-        let challenge = Challenge::scram(
-            "Basic realm=\"x\", SCRAM HandshakeToken=\"t2\", data=\"cj1hYg==\", hash=SHA-256",
-        );
-        let challenge = challenge.unwrap();
-        assert_eq!(challenge.get("handshaketoken"), Some("t2"));
-        assert_eq!(challenge.data().as_deref(), Some("r=ab"));
-        assert_eq!(
-            challenge.reply("n,,n=bridge,r=x".into()),
-            "SCRAM data=biwsbj1icmlkZ2Uscj14, handshakeToken=t2"
-        );
-        assert!(Challenge::scram("Basic realm=\"scram\"").is_none());
-    }
-
-    #[test]
-    fn the_challenge_ends_where_the_next_begins() {
-        let challenge =
-            Challenge::scram("scram handshakeToken=t1, Basic realm=\"x\", data=zzz").unwrap();
-        assert_eq!(challenge.get("handshaketoken"), Some("t1"));
-        assert_eq!(challenge.get("data"), None);
     }
 }

@@ -26,6 +26,34 @@ pub(super) fn heading(page: &[u8]) -> Option<String> {
     })
 }
 
+/// The value of `input#csrfToken`, whatever the order and quoting of its attributes (Station web specification §2.3).
+pub(super) fn csrf_token(page: &str) -> Option<String> {
+    page.split("<input")
+        .skip(1)
+        .filter_map(|rest| rest.split('>').next())
+        .find(|tag| attribute(tag, "id") == Some("csrfToken"))
+        .and_then(|tag| attribute(tag, "value"))
+        .filter(|token| !token.is_empty())
+        .map(str::to_owned)
+}
+
+fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
+    tag.match_indices(name).find_map(|(at, _)| {
+        let before = tag[..at].chars().next_back();
+        if before.is_some_and(|c| !c.is_whitespace() && c != '"' && c != '\'') {
+            return None;
+        }
+        let value = tag[at + name.len()..]
+            .trim_start()
+            .strip_prefix('=')?
+            .trim_start();
+        match value.chars().next()? {
+            quote @ ('"' | '\'') => value[1..].split(quote).next(),
+            _ => value.split(|c: char| c.is_whitespace() || c == '/').next(),
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +68,21 @@ mod tests {
             Some("Oops")
         );
         assert_eq!(heading(b"plain text"), None);
+    }
+
+    #[test]
+    fn the_csrf_token_is_found_in_any_attribute_order() {
+        for tag in [
+            r#"<input type="hidden" id="csrfToken" name="csrfToken" value="T0k">"#,
+            r#"<input value='T0k' type='hidden' id='csrfToken'/>"#,
+            r#"<input id=csrfToken value=T0k />"#,
+        ] {
+            let page = format!("<html><input id=\"other\" value=\"no\">{tag}</html>");
+            assert_eq!(csrf_token(&page).as_deref(), Some("T0k"), "{tag}");
+        }
+        assert_eq!(
+            csrf_token("<input id=\"csrfToken\" data-value=\"x\">"),
+            None
+        );
     }
 }

@@ -1,15 +1,18 @@
 //! The station's web interface: login, session, and BQL as CSV through the ord servlet.
 //!
 //! - [`session`]: one identity's session; every interface of the station is asked through it. Around it: `request`
-//!   (what is asked), `login`, `scram` and `cookies` (how it begins), `expiry` (how it ends).
+//!   (what is asked), `login`, `step`, `challenge`, `scram` and `cookies` (how it begins), `lease` (who shares it),
+//!   `expiry` (how it ends).
 //! - [`bql`]: queries and how a station wants to be asked; [`query`] and [`ord_url`]: their text and address.
 //! - `table`, [`csv`], [`cell`]: rows as they arrive, the exporter's dialects, what a cell means.
 
 pub mod bql;
 pub mod cell;
+mod challenge;
 mod cookies;
 pub mod csv;
 mod expiry;
+mod lease;
 mod login;
 mod markup;
 pub mod ord_url;
@@ -17,6 +20,7 @@ pub mod query;
 mod request;
 mod scram;
 pub mod session;
+mod step;
 mod table;
 
 pub use crate::secrecy::Secret;

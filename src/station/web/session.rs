@@ -1,27 +1,24 @@
 //! One identity's session with a station, shared by every interface.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::FutureExt;
-use futures::future::{BoxFuture, Shared};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
 use super::cookies::CookieJar;
 use super::expiry::{is_data, is_login_page, is_login_path, peek, redirect_target, shown_path};
+use super::lease::{Flight, Latch, Lease};
 use super::request::{LoginScheme, Purpose, WebOptions, WebRequest, WebResponse, WebStream};
 use crate::clock::SharedClock;
 use crate::secrecy::Secret;
 use crate::station::error::{AuthCause, StationError};
 use crate::station::http::{CallScope, HttpClient, HttpRequest, HttpResponse, Traffic, station_of};
 
-/// A logout must not hold up the end of the process.
-const LOGOUT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Name of the CSRF header (Station web specification §2.6).
 pub(super) const CSRF_HEADER: &str = "x-niagara-csrftoken";
 /// Request line and headers share 8192 bytes (Station web specification §1); the rest is for headers.
@@ -41,21 +38,10 @@ pub(super) struct Inner {
     /// The proof of a password went out and has not been answered.
     pub(super) proof_is_out: AtomicBool,
     /// Keeps login and logout apart.
-    login: tokio::sync::Mutex<()>,
+    pub(super) login: tokio::sync::Mutex<()>,
     /// The login under way, which all callers share, its failure included.
-    flight: Mutex<Option<Flight>>,
+    pub(super) flight: Mutex<Option<Flight>>,
     state: Mutex<State>,
-}
-
-type Flight = Shared<BoxFuture<'static, Result<Lease, StationError>>>;
-
-/// Makes room for the next login when this one ends, however it ends.
-struct FlightEnd(Arc<Inner>);
-
-impl Drop for FlightEnd {
-    fn drop(&mut self) {
-        *self.0.flight() = None;
-    }
 }
 
 /// What a login leaves behind.
@@ -67,26 +53,12 @@ pub(super) struct State {
     /// Value of `Authorization` for ordinary requests.
     pub(super) authorization: Option<Secret>,
     pub(super) csrf: Option<Secret>,
-    logged_in: bool,
+    pub(super) logged_in: bool,
     /// Counts logins, so that late answers of an older session change nothing.
-    generation: u64,
-    latch: Option<Latch>,
+    pub(super) generation: u64,
+    pub(super) latch: Option<Latch>,
     /// Interfaces (first path segment) that refused a fresh login, and when to ask again.
-    refusing: HashMap<String, Duration>,
-}
-
-#[derive(Debug, Clone)]
-struct Latch {
-    until: Duration,
-    cause: AuthCause,
-    reason: String,
-}
-
-/// A login in use: its number, and whether it was made for this very call.
-#[derive(Debug, Clone, Copy)]
-struct Lease {
-    generation: u64,
-    fresh: bool,
+    pub(super) refusing: HashMap<String, Duration>,
 }
 
 /// A request as the caller gave it.
@@ -386,142 +358,6 @@ impl Inner {
         }
     }
 
-    /// The current login, none when there is no session, or the latch.
-    fn ready(&self) -> Result<Option<u64>, StationError> {
-        let now = self.clock.monotonic();
-        let state = self.state();
-        if state.logged_in {
-            return Ok(Some(state.generation));
-        }
-        match &state.latch {
-            Some(latch) if now < latch.until => {
-                self.http.traffic().latched();
-                Err(StationError::Latched {
-                    station: station_of(&state.base),
-                    user: self.options.user.clone(),
-                    remaining: latch.until - now,
-                    reason: latch.reason.clone(),
-                    cause: latch.cause,
-                })
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn flight(&self) -> MutexGuard<'_, Option<Flight>> {
-        self.flight.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The login under way, or a new one.
-    fn shared_login(self: &Arc<Self>) -> Flight {
-        let mut flight = self.flight();
-        if let Some(running) = flight.as_ref() {
-            return running.clone();
-        }
-        let end = FlightEnd(Arc::clone(self));
-        // A login runs to its end even if its callers give up: an abandoned one would leave a bad login uncounted.
-        let login = tokio::spawn(async move { end.0.log_in_once().await });
-        let joined = async {
-            login.await.unwrap_or_else(|_| {
-                Err(StationError::Cancelled {
-                    what: "the login".to_owned(),
-                })
-            })
-        };
-        flight.insert(joined.boxed().shared()).clone()
-    }
-
-    async fn log_in_once(&self) -> Result<Lease, StationError> {
-        let _only = self.login.lock().await;
-        if let Some(generation) = self.ready()? {
-            return Ok(Lease {
-                generation,
-                fresh: false,
-            });
-        }
-        self.state().reset(&self.options.url);
-        self.proof_is_out.store(false, Ordering::Relaxed);
-        let outcome = CallScope::within(self.options.login_timeout)
-            .run("the login", super::login::log_in(self))
-            .await
-            .map_err(|error| self.login_failure(error));
-        let now = self.clock.monotonic();
-        let mut state = self.state();
-        match outcome {
-            Ok(()) => {
-                self.http.traffic().login(true);
-                state.logged_in = true;
-                state.latch = None;
-                state.generation = state.generation.wrapping_add(1);
-                tracing::info!(station = %station_of(&state.base), user = %self.options.user, "logged in");
-                Ok(Lease {
-                    generation: state.generation,
-                    fresh: true,
-                })
-            }
-            Err(error) => {
-                self.http.traffic().login(false);
-                if let StationError::Auth { cause, detail, .. } = &error {
-                    state.latch = Some(Latch {
-                        until: now.saturating_add(self.options.latch),
-                        cause: *cause,
-                        reason: detail.clone(),
-                    });
-                }
-                tracing::warn!(station = %station_of(&state.base), user = %self.options.user, %error, "login failed");
-                Err(error)
-            }
-        }
-    }
-
-    /// Without a verdict on a proof that went out, the station may have counted a bad login; a login that broke off
-    /// earlier cost nothing.
-    fn login_failure(&self, error: StationError) -> StationError {
-        if self.proof_is_out.load(Ordering::Relaxed) {
-            return self.auth(AuthCause::Unanswered, error.to_string());
-        }
-        match error {
-            StationError::Timeout { after, .. } => StationError::LoginTimeout {
-                station: self.station(),
-                after,
-            },
-            other => other,
-        }
-    }
-
-    fn expire(&self, generation: u64) {
-        let mut state = self.state();
-        if state.generation == generation {
-            state.logged_in = false;
-        }
-    }
-
-    fn is_refusing(&self, root: &str) -> bool {
-        let now = self.clock.monotonic();
-        self.state()
-            .refusing
-            .get(root)
-            .is_some_and(|until| now < *until)
-    }
-
-    /// Remembers the refusal, so that an interface this login cannot use does not cost a new login per request.
-    fn interface_refuses(&self, root: String, detail: String) -> StationError {
-        let until = self.clock.monotonic().saturating_add(self.options.latch);
-        let detail = format!("{root}: {detail}");
-        self.state().refusing.insert(root, until);
-        self.auth(AuthCause::InterfaceRefuses, detail)
-    }
-
-    fn note_accepted(&self, generation: u64, target: &str, headers: &HeaderMap) {
-        let mut state = self.state();
-        if !state.refusing.is_empty() {
-            state.refusing.remove(&interface_of(target));
-        }
-        if state.generation == generation && state.logged_in {
-            state.jar.store(headers);
-        }
-    }
-
     /// Resolves a server-relative target; never leaves the station.
     pub(super) fn url(&self, target: &str) -> Result<Url, StationError> {
         let refused = |detail: &str| StationError::InvalidInput {
@@ -593,30 +429,6 @@ impl Inner {
             && location.host() == asked.host())
         .then(|| format!("HTTP {} to https", answer.status))
     }
-
-    async fn logout(&self) {
-        let _only = self.login.lock().await;
-        if !self.state().logged_in {
-            return;
-        }
-        if let Err(error) = CallScope::within(LOGOUT_TIMEOUT)
-            .run("the logout", super::login::log_out(self))
-            .await
-        {
-            tracing::debug!(%error, "logout failed; the session ends by idle expiry");
-        }
-        self.state().reset(&self.options.url);
-    }
-}
-
-impl State {
-    fn reset(&mut self, base: &Url) {
-        self.base = base.clone();
-        self.jar.clear();
-        self.authorization = None;
-        self.csrf = None;
-        self.logged_in = false;
-    }
 }
 
 pub(super) fn sensitive(text: &str) -> Result<HeaderValue, StationError> {
@@ -628,7 +440,7 @@ pub(super) fn sensitive(text: &str) -> Result<HeaderValue, StationError> {
     Ok(value)
 }
 
-fn interface_of(target: &str) -> String {
+pub(super) fn interface_of(target: &str) -> String {
     let path = target.split('?').next().unwrap_or_default();
     let root = path
         .trim_start_matches('/')
