@@ -385,3 +385,34 @@ async fn a_prompt_refuses_arguments_that_it_cannot_use() {
         assert_eq!(error["data"], data, "{name}");
     }
 }
+
+#[tokio::test]
+async fn prompts_name_only_tools_that_are_offered() {
+    let bridge = Arc::new(bridge());
+    let context = CallContext::new(Principal::Service, bridge.facts());
+    for (name, arguments) in [
+        ("walkthrough.new_station", json!({})),
+        ("walkthrough.continue", json!({})),
+        ("walkthrough.verify_types", json!({})),
+        ("walkthrough.apply_pattern", json!({"mode": "replace"})),
+        ("query.equipment_state", json!({"equipmentId": "x"})),
+        ("query.zone_comfort", json!({"spaceId": "x"})),
+        ("query.alarm_summary", json!({})),
+    ] {
+        let arguments = arguments.as_object().expect("arguments").clone();
+        let answer = bridge.prompts.get(name, arguments, &context).await;
+        let answer = answer.expect(name);
+        let text = answer["messages"][0]["content"]["text"].as_str();
+        let text = text.expect("text");
+        assert!(!text.contains("Not offered"), "{name}: {text}");
+        // Between backticks stand tools, URIs, ords and types; only tools are in camel case.
+        let quoted = text.split('`').skip(1).step_by(2);
+        let tools = quoted.filter(|word| {
+            word.chars().all(char::is_alphanumeric) && word.contains(char::is_uppercase)
+        });
+        for tool in tools {
+            let known = bridge.tools.definition(tool).is_some();
+            assert!(known, "{name} names '{tool}', which is no tool");
+        }
+    }
+}

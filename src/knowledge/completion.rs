@@ -1,6 +1,7 @@
 //! Ids that fit what somebody has typed so far: by id, by name, by alias.
 
 use super::document::KnowledgeDocument;
+use super::search::fold;
 
 /// How well a text fits what was typed; better ones first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +51,7 @@ fn best<'a>(
     entries: impl Iterator<Item = (&'a str, Option<&'a str>, &'a [String])>,
     typed: &str,
 ) -> Vec<String> {
-    let typed = typed.trim().to_lowercase();
+    let typed = fold(typed.trim());
     let mut found: Vec<((Fit, usize), &str)> = entries
         .filter(|(id, _, _)| !id.is_empty())
         .filter_map(|(id, name, aliases)| {
@@ -66,7 +67,7 @@ fn best<'a>(
 }
 
 fn fit(text: &str, typed: &str) -> Option<Fit> {
-    let text = text.to_lowercase();
+    let text = fold(text);
     if text.starts_with(typed) {
         return Some(Fit::Begins);
     }
@@ -115,7 +116,7 @@ mod tests {
             ("", vec!["rtu-4", "vav-rtu", "ahu-1"]),
             ("rtu", vec!["rtu-4", "ahu-1", "vav-rtu"]),
             (" ROOF", vec!["rtu-4"]),
-            ("süd", vec!["ahu-1"]),
+            ("SUD", vec!["ahu-1"]),
             ("oof", vec!["rtu-4"]),
             ("chiller", vec![]),
         ] {

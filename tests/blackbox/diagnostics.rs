@@ -58,3 +58,48 @@ fn the_server_describes_itself_and_probes_ords() {
     assert!(categories.len() >= 6, "{categories:?}");
     bridge.stop();
 }
+
+#[test]
+fn dumps_hold_what_the_client_looks_for() {
+    let bridge = Bridge::start();
+    let mut client = bridge.client();
+    client.initialize();
+
+    // 22
+    let dump = client.facts("getDiagnosticDump", json!({}));
+    assert_keys(
+        &dump,
+        &["server", "sessions", "knowledge", "health", "auditLogTail"],
+    );
+
+    // 23
+    let features = client.call("getFeatureDump", json!({}));
+    let text = features["content"][0]["text"].as_str().expect("text");
+    for heading in ["Tools (", "Resources (", "Prompts (", "Transports:"] {
+        assert!(text.contains(heading), "{heading} is missing:\n{text}");
+    }
+
+    // 24
+    let features = client.facts("getFeatureDump", json!({"format": "json"}));
+    assert_keys(
+        &features,
+        &[
+            "version",
+            "tools",
+            "resources",
+            "prompts",
+            "transports",
+            "knowledge",
+            "sessionCount",
+            "health",
+            "errorCodes",
+        ],
+    );
+    assert_eq!(
+        features["resources"]["static"].as_array().map(Vec::len),
+        Some(3)
+    );
+    assert!(features["prompts"]["totalCount"].as_u64() >= Some(7));
+    assert_eq!(features["errorCodes"].as_array().map(Vec::len), Some(15));
+    bridge.stop();
+}

@@ -64,5 +64,11 @@ fn resources_prompts_and_the_knowledge_model_answer() {
             .expect("text")
             .is_empty()
     );
+
+    // 17
+    let integrity = client.facts("checkKnowledgeIntegrity", json!({}));
+    for key in ["totalRefs", "validRefs", "brokenRefs"] {
+        assert!(integrity.get(key).is_some(), "{key}: {integrity}");
+    }
     bridge.stop();
 }

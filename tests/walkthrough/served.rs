@@ -14,6 +14,7 @@ use crate::support::{Client, TOKEN};
 /// The demo station, its truth, and a data folder that outlives every bridge.
 pub struct Site {
     pub station: MockStation,
+    pub truth: mock_station::site::truth::Truth,
     folder: tempfile::TempDir,
 }
 
@@ -29,6 +30,7 @@ impl Site {
             .expect("the stand-in station");
         Self {
             station,
+            truth: site.truth,
             folder: tempfile::tempdir().expect("a folder"),
         }
     }
