@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use niagara_bridge::knowledge::search::{PointQuery, find_equipment, find_points};
 use niagara_bridge::knowledge::{
     DocumentFormat, Edited, Editor, Equipment, EquipmentType, KnowledgeDocument, KnowledgeModel,
     KnowledgeStore, Space, TypicalPoint, validate,
@@ -86,6 +87,29 @@ fn knowledge(criterion: &mut Criterion) {
     let model = KnowledgeModel::new(document);
     group.bench_function("validate", |bencher| {
         bencher.iter(|| validate(black_box(&model)))
+    });
+    group.bench_function("index", |bencher| {
+        bencher.iter(|| KnowledgeModel::new(black_box(model.document()).clone()));
+    });
+    // The first search of a snapshot may make its index.
+    assert_eq!(find_equipment(&model, "Zuluftregler 4711").len(), 1);
+    for query in [
+        "vav-4711",
+        "Zuluftregler 4711",
+        "vav",
+        "nothing of the kind",
+    ] {
+        group.bench_function(format!("findEquipment '{query}'"), |bencher| {
+            bencher.iter(|| find_equipment(black_box(&model), query).len());
+        });
+    }
+    let points = PointQuery {
+        role: Some("airflow"),
+        text: Some("regler 47"),
+        ..PointQuery::default()
+    };
+    group.bench_function("findPoints by role and text", |bencher| {
+        bencher.iter(|| find_points(black_box(&model), points).len());
     });
     group.finish();
 }
