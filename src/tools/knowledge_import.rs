@@ -39,7 +39,7 @@ pub struct ImportKnowledge {
 
 /// What is brought in.
 enum Incoming {
-    Document(KnowledgeDocument),
+    Document(Box<KnowledgeDocument>),
     /// Becomes a document only beside the model that it is merged into, whose ids and ords it must respect.
     Tags(Vec<TaggedComponent>),
 }
@@ -102,12 +102,12 @@ impl Tool for ImportKnowledge {
             } else {
                 let decoded = read(text(&arguments)?).await?;
                 remarks = decoded.warnings;
-                Incoming::Document(decoded.document)
+                Incoming::Document(Box::new(decoded.document))
             };
             let editor = editor(context, "importKnowledge");
             let change = move |document: &mut KnowledgeDocument| {
                 let (incoming, findings) = match incoming {
-                    Incoming::Document(incoming) => (incoming, None),
+                    Incoming::Document(incoming) => (*incoming, None),
                     Incoming::Tags(components) => {
                         let mut findings = haystack_import::read(&components, document);
                         (std::mem::take(&mut findings.document), Some(findings))

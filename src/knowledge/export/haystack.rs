@@ -552,7 +552,7 @@ mod tests {
                 assert!(known, "{}", point.role);
             }
         }
-        for (kind, _) in &TAGS.kinds {
+        for kind in TAGS.kinds.keys() {
             assert!(kinds::kind(kind).is_some(), "{kind}");
         }
         for markers in TAGS.roles.values() {
