@@ -20,11 +20,14 @@ use serde_json::json;
 use support::{Served, TOKEN, json_body, request};
 use tool_support::Bench;
 
+/// A sample's name and its sorted labels.
+type Series = (String, Vec<(String, String)>);
+
 /// Samples by name and sorted labels, read as strictly as the format is written down.
 #[derive(Debug, Default)]
 struct Scraped {
     kinds: BTreeMap<String, String>,
-    samples: BTreeMap<(String, Vec<(String, String)>), f64>,
+    samples: BTreeMap<Series, f64>,
 }
 
 impl Scraped {
@@ -70,8 +73,7 @@ impl Scraped {
 
     /// Buckets grow with their bounds and end with the count of all.
     fn check_histograms(&self) {
-        let mut buckets: BTreeMap<(String, Vec<(String, String)>), Vec<(f64, f64)>> =
-            BTreeMap::new();
+        let mut buckets: BTreeMap<Series, Vec<(f64, f64)>> = BTreeMap::new();
         for ((name, labels), value) in &self.samples {
             let Some(name) = name.strip_suffix("_bucket") else {
                 continue;

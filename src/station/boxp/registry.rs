@@ -117,17 +117,15 @@ impl BoxClient {
         scope: &CallScope,
         type_spec: &str,
     ) -> Result<Result<IndexSet<String>, StationError>, StationError> {
-        let mut wanted = Vec::new();
         for _ in 0..MAX_ROUNDS {
             let missing = match self.types.walk(type_spec) {
                 Ok(types) => return Ok(Ok(types)),
                 Err(missing) => missing,
             };
             // What others came to wait for meanwhile costs no request of its own.
-            wanted.extend(self.types.take_wanted());
             let mut together = missing.clone();
             together.extend(
-                self.unknown_types(&wanted)
+                self.unknown_types(&self.types.wanted())
                     .into_iter()
                     .filter(|name| !missing.contains(name)),
             );
@@ -135,7 +133,7 @@ impl BoxClient {
                 if self.load_types(scope, &together).await?.is_ok() {
                     continue;
                 }
-                wanted.clear();
+                self.types.forget_wanted();
             }
             let Err(refusal) = self.load_types(scope, &missing).await? else {
                 continue;

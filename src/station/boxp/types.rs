@@ -208,7 +208,7 @@ pub struct TypeCache {
     ancestries: RwLock<HashMap<String, Arc<Ancestry>>>,
     contracts: RwLock<HashMap<String, Arc<Contract>>>,
     learning: tokio::sync::Mutex<()>,
-    /// Types that callers wait to ask for; whoever asks next asks for all of them.
+    /// Types that callers wait to ask for; whoever asks next asks for all of them, until their ancestries are known.
     wanted: RwLock<IndexSet<String>>,
     /// The same for contracts.
     wanted_contracts: RwLock<IndexSet<String>>,
@@ -236,8 +236,18 @@ impl TypeCache {
         write(&self.wanted).insert(type_spec.to_owned());
     }
 
-    pub(super) fn take_wanted(&self) -> Vec<String> {
-        write(&self.wanted).drain(..).collect()
+    /// Types that callers wait for and whose ancestry is not known.
+    pub(super) fn wanted(&self) -> Vec<String> {
+        let ancestries = read(&self.ancestries);
+        let mut wanted = write(&self.wanted);
+        wanted.retain(|name| !ancestries.contains_key(name));
+        wanted.iter().cloned().collect()
+    }
+
+    /// Nobody is to ask for others' types together with their own any more, until they are wanted again: one of them
+    /// is unknown to the station.
+    pub(super) fn forget_wanted(&self) {
+        write(&self.wanted).clear();
     }
 
     pub(super) fn want_contract(&self, type_spec: &str) {
