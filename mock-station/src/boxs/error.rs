@@ -32,6 +32,9 @@ pub enum BoxError {
     /// A refusal whose cause the station does not tell, as that of a node without type.
     #[error("The operation failed on the station")]
     Unexplained,
+    /// A refusal of the component model.
+    #[error("{0}")]
+    Model(ModelError),
     /// Any other refusal, in the words of the part that refused.
     #[error("{0}")]
     Refused(String),
@@ -65,8 +68,19 @@ impl From<ModelError> for BoxError {
                 missing: permission_names(&needed),
                 place: component,
             },
-            other => Self::Refused(other.to_string()),
+            other => Self::Model(other),
         }
+    }
+}
+
+fn model_type_name(error: &ModelError) -> &'static str {
+    match error {
+        ModelError::IllegalChild { .. } => "IllegalChildException",
+        ModelError::IllegalName { .. } => "IllegalNameException",
+        ModelError::DuplicateName { .. } => "DuplicateSlotException",
+        ModelError::NoSuchSlot { .. } | ModelError::NoSuchAction { .. } => "NoSuchSlotException",
+        ModelError::ActionFailed { .. } | ModelError::BadArgument { .. } => "ActionInvokeException",
+        _ => "LocalizableRuntimeException",
     }
 }
 
@@ -104,6 +118,7 @@ impl BoxError {
             Self::Permission { .. } | Self::ForeignSession { .. } => "PermissionException",
             Self::UnknownSession { .. } | Self::UnknownSpace { .. } => "ServerSessionException",
             Self::Query(_) => "BajaRuntimeException",
+            Self::Model(error) => model_type_name(error),
             other => other.special_type().unwrap_or("BoxException"),
         }
     }

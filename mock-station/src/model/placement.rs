@@ -5,11 +5,28 @@ use super::error::ModelError;
 use super::registry::TypeDef;
 use super::slot_name;
 use super::station::Station;
-use super::value::Value;
+use super::value::{PointKind, Value};
 use std::sync::Arc;
 
+/// The kinds of point that an extension is made for; none for one that fits all.
+fn extension_kind(child: &TypeDef) -> Option<&'static [PointKind]> {
+    const KINDS: [(&str, &[PointKind]); 5] = [
+        ("Numeric", &[PointKind::Numeric]),
+        ("Boolean", &[PointKind::Boolean]),
+        ("Enum", &[PointKind::Enum]),
+        ("String", &[PointKind::String]),
+        ("DiscreteTotalizer", &[PointKind::Boolean, PointKind::Enum]),
+    ];
+    let named = child.is("history:HistoryExt") || child.type_name().ends_with("TotalizerExt");
+    let of_name = KINDS
+        .iter()
+        .find(|(prefix, _)| named && child.type_name().starts_with(prefix));
+    of_name.map(|(_, kinds)| *kinds)
+}
+
 impl Station {
-    /// What may live where: proxy extensions only in their frozen slot, point extensions only in points, devices only in networks.
+    /// What may live where: proxy extensions only in their frozen slot, point extensions only in points of their kind, devices
+    /// only in networks.
     pub(super) fn check_child(
         &self,
         parent: Handle,
@@ -28,6 +45,11 @@ impl Station {
         }
         if child.is("control:PointExtension") && !parent_type.is("control:ControlPoint") {
             return refuse("point extensions belong into points");
+        }
+        if let (Some(wanted), Some(kind)) = (extension_kind(child), parent_type.point_kind())
+            && !wanted.contains(&kind)
+        {
+            return refuse("the extension is made for points of another kind");
         }
         if child.is("baja:Station") {
             return refuse("a station has one root");

@@ -1,6 +1,7 @@
 //! What `syncTo` changes, and what it refuses (Station web specification §4.6).
 
 use mock_station::model::audit::AuditOperation;
+use mock_station::switches::BoxErrorStyle;
 use serde_json::{Value as Json, json};
 
 use crate::client::{ADMIN, OPERATOR, VIEWER, bench, child, find, handle, numeric, simple};
@@ -174,6 +175,13 @@ async fn what_the_station_does_not_take_is_refused_and_changes_nothing() {
             "illegal child",
         ),
         (
+            add(
+                &point,
+                json!({"nm": "p", "t": "history:BooleanCovHistoryExt"}),
+            ),
+            "points of another kind",
+        ),
+        (
             add(&folder, json!({"nm": "p", "t": "bacnet:BacnetDevice"})),
             "illegal child",
         ),
@@ -232,6 +240,76 @@ async fn what_the_station_does_not_take_is_refused_and_changes_nothing() {
     let station = bench.mock.station().read();
     assert_eq!(station.changes().revision(), before);
     assert!(station.audit.entries().is_empty());
+}
+
+#[tokio::test]
+async fn refusals_have_the_form_of_the_station_they_come_from() {
+    let bench = bench().await;
+    let client = bench.client(VIEWER);
+    let session = client.session().await;
+    let h = handle(&bench, "slot:/Logic/Setpoint").to_string();
+    let write = |slot: &str| {
+        let operation = json!({"nm": "s", "h": h, "n": slot, "b": numeric("1.0", "0")});
+        json!({"id": session.id, "scid": "station:", "sck": "syncTo",
+            "scarg": {"nm": "sync", "ver": 1.0, "ops": [operation]}})
+    };
+    let denied = "Permission denied: operatorWrite is required on slot:/Logic/Setpoint";
+    bench.change(|boxs| boxs.error_style = BoxErrorStyle::Ax);
+    let reply = client.message("ssession", "callssc", write("in9")).await;
+    assert_eq!(
+        (&reply["t"], &reply["b"], &reply["et"]),
+        (&json!("e"), &json!(denied), &json!("PermissionException"))
+    );
+    let reply = client.message("ssession", "callssc", write("in17")).await;
+    assert_eq!(reply["et"], "NoSuchSlotException");
+    bench.change(|boxs| boxs.error_style = BoxErrorStyle::N4Reply);
+    let reply = client.message("ssession", "callssc", write("in9")).await;
+    assert_eq!(
+        (&reply["t"], &reply["b"]["isErr"], &reply["b"]["m"]),
+        (&json!("rp"), &json!(true), &json!(denied))
+    );
+    bench.change(|boxs| boxs.hide_error_text = true);
+    let reply = client.message("ssession", "callssc", write("in9")).await;
+    let text = reply["b"]["m"].as_str().unwrap();
+    assert!(
+        text.contains("administrator") && !text.contains("Permission"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn inputs_that_only_actions_command_are_read_only_where_the_station_says_so() {
+    let bench = bench().await;
+    bench.change(|boxs| boxs.read_only_commands = true);
+    let client = bench.client(ADMIN);
+    let contracts = client
+        .ask("reg", "loadContract", json!("control:NumericWritable"))
+        .await;
+    let flags = |slot: &str| {
+        let slots = contracts["control:NumericWritable"].as_array().unwrap();
+        let found = slots.iter().find(|found| found["n"] == slot).unwrap();
+        found["f"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        (flags("in1"), flags("in8"), flags("in9")),
+        ("ro".into(), "ro".into(), "to".into())
+    );
+    let session = client.session().await;
+    let h = handle(&bench, "slot:/AHU1/Damper").to_string();
+    let write = |slot: &str| json!([{"nm": "s", "h": h, "n": slot, "b": numeric("1.0", "0")}]);
+    for slot in ["in1", "in8"] {
+        let text = session.sync_refusal(write(slot)).await;
+        assert_eq!(text, format!("slot:/AHU1/Damper/{slot} is read-only"));
+    }
+    session.sync(write("in9")).await;
+    bench.change(|boxs| boxs.read_only_commands = false);
+    session.sync(write("in8")).await;
+    let node = client.resolve("slot:/AHU1/Damper").await;
+    assert_eq!(
+        level(&node),
+        ("1.0", "0;activeLevel=e:8@control:PriorityLevel")
+    );
+    assert!(find(&node, "overrideExpiration").is_none());
 }
 
 #[tokio::test]

@@ -436,6 +436,9 @@ mod tests {
             (0, "driver:DriverContainer"),
             (1, "bacnet:BacnetNetwork"),
             (0, "control:NumericWritable"),
+            (0, "control:BooleanWritable"),
+            (0, "control:EnumWritable"),
+            (0, "control:StringWritable"),
         ] {
             parents.push(station.add(parents[parent], None, spec).unwrap());
         }
