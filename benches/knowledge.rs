@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use niagara_bridge::knowledge::search::{PointQuery, find_equipment, find_points};
 use niagara_bridge::knowledge::{
     DocumentFormat, Edited, Editor, Equipment, EquipmentType, KnowledgeDocument, KnowledgeModel,
@@ -90,6 +90,13 @@ fn knowledge(criterion: &mut Criterion) {
     });
     group.bench_function("index", |bencher| {
         bencher.iter(|| KnowledgeModel::new(black_box(model.document()).clone()));
+    });
+    group.bench_function("first search after a change", |bencher| {
+        bencher.iter_batched(
+            || KnowledgeModel::new(campus()),
+            |model| find_equipment(&model, "vav-4711").len(),
+            BatchSize::LargeInput,
+        );
     });
     // The first search of a snapshot may make its index.
     assert_eq!(find_equipment(&model, "Zuluftregler 4711").len(), 1);
