@@ -147,3 +147,48 @@ async fn mistakes_are_named() {
         assert!(message.contains(part), "{message}");
     }
 }
+
+#[tokio::test]
+async fn accounts_writes_and_the_audit_trail_are_within_reach() {
+    let mock = commanded().await;
+    let (_, state) = command(&mock, "GET", "/state", "").await;
+    assert_eq!(state["saves"], json!({"count": 0, "last": null}));
+    let root = mock.station().read().root();
+    let saved = mock
+        .station()
+        .write()
+        .invoke_as("admin", root, "save", None);
+    assert_eq!(saved, Ok(None));
+    let (_, state) = command(&mock, "GET", "/state", "").await;
+    assert_eq!(state["saves"]["count"], 1);
+    let (_, audit) = command(&mock, "GET", "/audit", "").await;
+    assert_eq!(
+        (&audit[0]["user"], &audit[0]["operation"], &audit[0]["slot"]),
+        (&json!("admin"), &json!("Invoked"), &json!("save"))
+    );
+
+    let (code, _) = command(&mock, "POST", "/box", r#"{"sessionLimit":32}"#).await;
+    assert_eq!((code, mock.switches().get().boxs.session_limit), (200, 32));
+
+    let save = format!(
+        r#"{{"p":"box","n":1,"m":[{{"r":0,"t":"rt","c":"ssession","k":"callssc","b":{{"id":"s1","scid":"station:","sck":"invokeAction","scarg":{{"h":"{root}","a":"save"}}}}}}]}}"#
+    );
+    let answer = send(mock.address(), "POST", "/box/", BASIC, &save).await;
+    assert_eq!(answer.unwrap().status, 200);
+    let (_, writes) = command(&mock, "GET", "/writes", "").await;
+    assert_eq!(
+        (&writes[0]["user"], &writes[0]["key"], &writes[0]["outcome"]),
+        (&json!("obix"), &json!("invokeAction"), &json!("refused"))
+    );
+    let error = writes[0]["error"].as_str().unwrap();
+    assert!(error.contains("Unknown server session 's1'"), "{error}");
+
+    assert_eq!(mock.sessions_by_user().get("obix"), Some(&1));
+    assert_eq!(command(&mock, "DELETE", "/sessions/obix", "").await.0, 200);
+    assert!(mock.sessions_by_user().is_empty());
+    let change = r#"{"user":"obix","password":"Another-2"}"#;
+    assert_eq!(command(&mock, "POST", "/password", change).await.0, 200);
+    assert_eq!(status(&mock, QUERY).await, Some(302), "the old password");
+    let unknown = r#"{"user":"nobody","password":"x"}"#;
+    assert_eq!(command(&mock, "POST", "/password", unknown).await.0, 400);
+}
