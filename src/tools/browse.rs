@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::redaction::{REDACTED, is_secret_name, is_secret_type};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
-use super::station_access::{SharedStations, component_ord, scope, station_error};
+use super::station_access::{ComponentCall, SharedStations, scope, station_error};
 use super::{Arguments, CallContext};
 use crate::station::facade::{ChildNode, SlotFacts};
 
@@ -44,16 +44,15 @@ impl Tool for ListChildren {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let text = arguments.string("ord")?;
-            let ord = component_ord(text)?;
+            let call = ComponentCall::of(&self.0, context, &arguments)?;
             let depth = arguments.count("depth", 1);
-            let station = self.0.for_caller(&context.principal)?;
-            let tree = station
-                .list_children(&scope(context), &ord, depth)
-                .await
-                .map_err(|error| station_error(error, text))?;
+            let tree = call.told(
+                call.station
+                    .list_children(&call.scope, &call.ord, depth)
+                    .await,
+            )?;
             let mut root = node_json(&tree.root);
-            root.insert("ord".to_owned(), json!(text));
+            root.insert("ord".to_owned(), json!(call.text));
             root.entry("children").or_insert_with(|| json!([]));
             if tree.truncated {
                 root.insert("truncated".to_owned(), json!(true));
@@ -133,15 +132,10 @@ impl Tool for InspectComponent {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let text = arguments.string("ord")?;
-            let ord = component_ord(text)?;
-            let station = self.0.for_caller(&context.principal)?;
-            let facts = station
-                .inspect(&scope(context), &ord)
-                .await
-                .map_err(|error| station_error(error, text))?;
+            let call = ComponentCall::of(&self.0, context, &arguments)?;
+            let facts = call.told(call.station.inspect(&call.scope, &call.ord).await)?;
             let mut answer = json!({
-                "ord": text,
+                "ord": call.text,
                 "name": facts.name,
                 "displayName": facts.display_name,
                 "type": facts.type_spec,
@@ -198,16 +192,11 @@ impl Tool for GetSlots {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let text = arguments.string("ord")?;
-            let ord = component_ord(text)?;
-            let station = self.0.for_caller(&context.principal)?;
-            let slots = station
-                .slots(&scope(context), &ord)
-                .await
-                .map_err(|error| station_error(error, text))?;
+            let call = ComponentCall::of(&self.0, context, &arguments)?;
+            let slots = call.told(call.station.slots(&call.scope, &call.ord).await)?;
             let slots: Vec<Value> = slots.iter().map(slot_json).collect();
             Ok(ToolOutput::json(
-                json!({"ord": text, "slotCount": slots.len(), "slots": slots}),
+                json!({"ord": call.text, "slotCount": slots.len(), "slots": slots}),
             ))
         })
     }

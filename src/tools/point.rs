@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::result_value::{put_number, status_text};
 use super::schema::{self, object};
-use super::station_access::{SharedStations, component_ord, scope, station_error};
+use super::station_access::{ComponentCall, SharedStations};
 use super::{Arguments, CallContext};
 use crate::station::facade::{PointFacets, PointReading, PointValue};
 
@@ -59,14 +59,9 @@ impl Tool for ReadPoint {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let text = arguments.string("ord")?;
-            let ord = component_ord(text)?;
-            let station = self.0.for_caller(&context.principal)?;
-            let reading = station
-                .read_point(&scope(context), &ord)
-                .await
-                .map_err(|error| station_error(error, text))?;
-            Ok(ToolOutput::json(reading_json(text, reading)))
+            let call = ComponentCall::of(&self.0, context, &arguments)?;
+            let reading = call.told(call.station.read_point(&call.scope, &call.ord).await)?;
+            Ok(ToolOutput::json(reading_json(call.text, reading)))
         })
     }
 }

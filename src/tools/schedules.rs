@@ -10,7 +10,7 @@ use super::list_answer::{
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::result_value::time_text;
 use super::schema::{self, ObjectSchema, object};
-use super::station_access::{SharedStations, component_ord, scope, station_error};
+use super::station_access::{ComponentCall, SharedStations, scope, station_error};
 use super::{Arguments, CallContext};
 use crate::station::facade::{
     Effective, ListedSchedule, Period, RawPart, ScheduleProgram, SpecialEvent, StatusReading,
@@ -94,14 +94,9 @@ impl Tool for ReadSchedule {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let text = arguments.string("ord")?;
-            let ord = component_ord(text)?;
-            let station = self.0.for_caller(&context.principal)?;
-            let program = station
-                .schedule(&scope(context), &ord)
-                .await
-                .map_err(|error| station_error(error, text))?;
-            Ok(ToolOutput::json(program_json(text, &program)))
+            let call = ComponentCall::of(&self.0, context, &arguments)?;
+            let program = call.told(call.station.schedule(&call.scope, &call.ord).await)?;
+            Ok(ToolOutput::json(program_json(call.text, &program)))
         })
     }
 }

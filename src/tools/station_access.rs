@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CallContext, ErrorCode, Principal, ToolError};
+use super::{Arguments, CallContext, ErrorCode, Principal, ToolError};
 use crate::station::error::StationError;
 use crate::station::facade::{FacadeError, StationFacade};
 use crate::station::http::CallScope;
@@ -40,6 +40,43 @@ pub fn scope(context: &CallContext) -> CallScope {
 /// −32006 when the text is no ord of a component.
 pub fn component_ord(text: &str) -> Result<Ord, ToolError> {
     Ord::component(text).map_err(|error| station_error(StationError::from(error), text))
+}
+
+/// A call about the one component that its argument `ord` names.
+pub struct ComponentCall<'a> {
+    /// The ord as it was given; answers and errors repeat it.
+    pub text: &'a str,
+    pub ord: Ord,
+    pub station: Arc<StationFacade>,
+    pub scope: CallScope,
+}
+
+impl<'a> ComponentCall<'a> {
+    /// Finds the component's ord and the caller's station.
+    ///
+    /// # Errors
+    /// −32006 when the text is no ord of a component, −32011 when the caller has no station account.
+    pub fn of(
+        stations: &SharedStations,
+        context: &CallContext,
+        arguments: &'a Arguments,
+    ) -> Result<Self, ToolError> {
+        let text = arguments.string("ord")?;
+        Ok(Self {
+            text,
+            ord: component_ord(text)?,
+            station: stations.for_caller(&context.principal)?,
+            scope: scope(context),
+        })
+    }
+
+    /// What the station told, or its error with the ord as it was given.
+    ///
+    /// # Errors
+    /// The station's error in the codes of the surface.
+    pub fn told<T>(&self, outcome: Result<T, impl Into<FacadeError>>) -> Result<T, ToolError> {
+        outcome.map_err(|error| station_error(error, self.text))
+    }
 }
 
 /// An error of an operation on one ord.

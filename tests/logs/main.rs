@@ -1,6 +1,8 @@
 //! What the bridge writes about itself: which request a line belongs to, and that no line, answer or error tells a
 //! secret.
 
+mod lines;
+mod log;
 mod requests;
 mod secrets;
 #[path = "../support/mod.rs"]

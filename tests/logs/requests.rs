@@ -1,7 +1,6 @@
 //! Log lines name the request that they belong to, and faults name it to the client.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use niagara_bridge::cli::logging;
@@ -19,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::log::Log;
 use super::support::{Client, OTHER_TOKEN, TOKEN, healthy};
 
 /// Fails as it is told to.
@@ -59,40 +59,18 @@ impl UserTokens for Operator {
     }
 }
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend_from_slice(piece);
-        Ok(piece.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8(kept.clone()).expect("UTF-8")
-    }
-
-    /// The lines with this message, with what they say of their request.
-    fn lines(&self, message: &str) -> Vec<Value> {
-        let text = self.text();
-        let lines = text
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
-        lines
-            .filter(|line| {
-                let found = line["fields"]["message"].as_str();
-                found.is_some_and(|found| found.starts_with(message))
-            })
-            .collect()
-    }
+/// The lines with this message, with what they say of their request.
+fn lines_with(log: &Log, message: &str) -> Vec<Value> {
+    let text = log.text();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
+    lines
+        .filter(|line| {
+            let found = line["fields"]["message"].as_str();
+            found.is_some_and(|found| found.starts_with(message))
+        })
+        .collect()
 }
 
 async fn serve() -> HttpServer {
@@ -114,8 +92,7 @@ async fn serve() -> HttpServer {
 #[tokio::test]
 async fn an_operator_finds_the_log_lines_of_a_failed_call() {
     let log = Log::default();
-    let writer = log.clone();
-    let (lines, _) = logging::lines(move || writer.clone(), false, LogFormat::Json, "debug");
+    let (lines, _) = log.lines(LogFormat::Json, false, "debug");
     let _logging = tracing::dispatcher::set_default(&lines);
     logging::report_panics();
 
@@ -134,7 +111,7 @@ async fn an_operator_finds_the_log_lines_of_a_failed_call() {
     assert_eq!(broken["errorCode"], -32603, "{broken}");
     let id = broken["errorData"]["requestId"].as_str().expect("an id");
     assert_eq!(id.len(), 16, "{id}");
-    let warnings = log.lines("about to fail");
+    let warnings = lines_with(&log, "about to fail");
     assert_eq!(warnings.len(), 3);
     let span = &warnings[0]["span"];
     assert_eq!(span["name"], "request");
@@ -149,13 +126,13 @@ async fn an_operator_finds_the_log_lines_of_a_failed_call() {
         "what the client did wrong is not in the log"
     );
 
-    let panics = log.lines("a fault of the program");
+    let panics = lines_with(&log, "a fault of the program");
     assert_eq!(panics.len(), 1, "{}", log.text());
     let message = &panics[0]["fields"]["message"];
     assert_eq!(message, "a fault of the program: the bearer was <redacted>");
     assert_eq!(panics[0]["span"]["id"], id);
 
-    let calls = log.lines("call");
+    let calls = lines_with(&log, "call");
     let of = |line: &Value, key: &str| line["span"][key].as_str().map(str::to_owned);
     let ids: std::collections::BTreeSet<_> = calls.iter().map(|line| of(line, "id")).collect();
     assert_eq!(ids.len(), 5, "every request has an id of its own");

@@ -237,10 +237,8 @@ async fn tell_nothing(setting: Setting) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_form_login_leaves_no_secret_in_text_and_in_json() {
+async fn tell_nothing_in_any_format(scheme: &'static str, account: Account) {
     for format in ["text", "json"] {
-        let (scheme, account) = ("form-scram", accounts::BRIDGE);
         tell_nothing(Setting {
             scheme,
             account,
@@ -248,32 +246,21 @@ async fn a_form_login_leaves_no_secret_in_text_and_in_json() {
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_login_leaves_no_secret_in_text_and_in_json() {
+    tell_nothing_in_any_format("form-scram", accounts::BRIDGE).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_header_login_leaves_no_secret_in_text_and_in_json() {
-    for format in ["text", "json"] {
-        let (scheme, account) = ("header-scram", accounts::BRIDGE);
-        tell_nothing(Setting {
-            scheme,
-            account,
-            format,
-        })
-        .await;
-    }
+    tell_nothing_in_any_format("header-scram", accounts::BRIDGE).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_basic_login_leaves_no_secret_in_text_and_in_json() {
-    for format in ["text", "json"] {
-        let (scheme, account) = ("basic", accounts::OBIX);
-        tell_nothing(Setting {
-            scheme,
-            account,
-            format,
-        })
-        .await;
-    }
+    tell_nothing_in_any_format("basic", accounts::OBIX).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,18 +11,17 @@ use niagara_bridge::config::Secret;
 use niagara_bridge::mcp::auth::Authenticator;
 use niagara_bridge::mcp::bridge::Bridge;
 use niagara_bridge::mcp::http::{HttpOptions, HttpServer};
-use niagara_bridge::mcp::stdio;
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::{
     Address, Resource, ResourceDefinition, ResourceError, ResourceRegistry,
 };
 use niagara_bridge::tools::echo::Echo;
 use niagara_bridge::tools::{
-    Annotations, Arguments, CallContext, Category, LogLevel, Principal, Question, Registry, Reply,
-    Tool, ToolDefinition, ToolOutput, ToolResult, ToolSets,
+    Annotations, Arguments, CallContext, Category, LogLevel, Question, Registry, Reply, Tool,
+    ToolDefinition, ToolOutput, ToolResult,
 };
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
+use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -369,50 +368,26 @@ async fn a_listener_behind_the_relay_hears_on_after_a_cut_and_leaves_when_it_can
 #[tokio::test]
 async fn a_listener_on_standard_input_hears_changes_until_it_cancels_or_the_input_ends() {
     let tank = Tank::new();
-    let (client, server) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(server);
-    let served = tokio::spawn(stdio::serve(
-        tank.bridge.clone(),
-        Principal::Service,
-        ToolSets::all(),
-        input,
-        output,
-        CancellationToken::new(),
-    ));
-    let (answers, mut requests) = tokio::io::split(client);
-    let mut answers = BufReader::new(answers).lines();
-    let mut hear = async || -> Value {
-        let line = answers.next_line().await.expect("read").expect("a line");
-        serde_json::from_str(&line).expect("JSON")
-    };
-    let mut say = async |line: String| {
-        let line = format!("{line}\n");
-        requests.write_all(line.as_bytes()).await.expect("write");
-    };
-    say(listen().to_string()).await;
-    let told = hear().await;
+    let mut talk = Talk::directly(tank.bridge.clone(), CancellationToken::new());
+    let told = talk.ask(listen()).await;
     assert_eq!(told["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(
         told["params"]["notifications"]["resourceSubscriptions"],
         json!([LEVEL])
     );
     tank.level.send_replace(3);
-    let update = hear().await;
-    assert_eq!(
-        update["params"]["_meta"]["niagara-bridge/state"]["level"],
-        3
-    );
+    let update = talk.hear().await;
+    let meta = &update["params"]["_meta"];
+    assert_eq!(meta["niagara-bridge/state"]["level"], 3);
     tank.bridge.tools_changed();
-    assert_eq!(hear().await["method"], "notifications/tools/list_changed");
-    say(cancel("L")).await;
+    let told = talk.hear().await;
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+    talk.say(&cancel("L")).await;
     tank.level.closed().await;
 
-    say(listen().to_string()).await;
-    hear().await;
-    requests.shutdown().await.expect("end of input");
-    let last = hear().await;
-    assert_eq!(last["id"], "L", "whoever listened is told the end: {last}");
+    talk.ask(listen()).await;
+    let rest = talk.rest().await;
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert_eq!(rest[0]["id"], "L", "whoever listened is told the end");
     tank.level.closed().await;
-    drop(answers);
-    served.await.expect("task").expect("session");
 }

@@ -1,96 +1,51 @@
 //! The bridge itself on standard input and output.
 
-use niagara_bridge::mcp::stdio;
-use niagara_bridge::tools::{Principal, ToolSets};
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::support::{bridge, request};
+use super::talk::Talk;
 
 #[tokio::test]
 async fn a_running_call_can_be_cancelled_over_standard_input() {
     let (bridge, waiting) = bridge();
-    let (client, server) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(server);
-    let stop = CancellationToken::new();
-    let served = tokio::spawn(stdio::serve(
-        bridge,
-        Principal::Service,
-        ToolSets::all(),
-        input,
-        output,
-        stop,
-    ));
-    let (answers, mut requests) = tokio::io::split(client);
-    let mut answers = BufReader::new(answers).lines();
-    let mut say = async |message: Value| {
-        requests
-            .write_all(format!("{message}\n").as_bytes())
-            .await
-            .expect("write")
-    };
-    say(request("tools/call", json!({"name": "wait"}))).await;
+    let mut talk = Talk::directly(bridge, CancellationToken::new());
+    let call = request("tools/call", json!({"name": "wait"}));
+    talk.say(&call.to_string()).await;
     waiting.notified().await;
-    say(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}))
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    talk.say(&cancel.to_string()).await;
+    let answer = talk
+        .ask(json!({"jsonrpc": "2.0", "id": 8, "method": "ping"}))
         .await;
-    say(json!({"jsonrpc": "2.0", "id": 8, "method": "ping"})).await;
-    let line = answers.next_line().await.expect("read").expect("a line");
-    let answer: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(
         answer,
         json!({"jsonrpc": "2.0", "id": 8, "result": {}}),
         "a cancelled call has no answer"
     );
-    drop(requests);
-    drop(answers);
-    served.await.expect("task").expect("session");
+    talk.end().await;
 }
 
 #[tokio::test]
 async fn a_stop_answers_the_calls_that_run_on_standard_input() {
     let (bridge, waiting) = bridge();
-    let (client, server) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(server);
     let stop = CancellationToken::new();
-    let served = tokio::spawn(stdio::serve(
-        bridge,
-        Principal::Service,
-        ToolSets::all(),
-        input,
-        output,
-        stop.clone(),
-    ));
-    let (answers, mut requests) = tokio::io::split(client);
-    let mut answers = BufReader::new(answers).lines();
+    let mut talk = Talk::directly(bridge, stop.clone());
     let call = request("tools/call", json!({"name": "wait"}));
-    requests
-        .write_all(format!("{call}\n").as_bytes())
-        .await
-        .expect("write");
+    talk.say(&call.to_string()).await;
     waiting.notified().await;
     stop.cancel();
-    let line = answers.next_line().await.expect("read").expect("a line");
-    let answer: Value = serde_json::from_str(&line).expect("JSON");
+    let answer = talk.hear().await;
     assert_eq!(answer["id"], 7);
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
-    served.await.expect("task").expect("session");
+    talk.end().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_call_that_was_read_is_answered_after_the_end_of_input() {
     let (bridge, _) = bridge();
-    let (client, server) = tokio::io::duplex(1 << 20);
-    let (input, output) = tokio::io::split(server);
-    let served = tokio::spawn(stdio::serve(
-        bridge,
-        Principal::Service,
-        ToolSets::all(),
-        input,
-        output,
-        CancellationToken::new(),
-    ));
-    let (answers, mut requests) = tokio::io::split(client);
+    let mut talk = Talk::directly(bridge, CancellationToken::new());
     let mut lines = request("initialize", json!({})).to_string() + "\n";
     for id in 100..131 {
         // Ends by its own time limit only.
@@ -101,14 +56,9 @@ async fn every_call_that_was_read_is_answered_after_the_end_of_input() {
     // A cancelled call is not waited for.
     let call = json!({"jsonrpc": "2.0", "id": "given up", "method": "tools/call", "params": {"name": "wait"}});
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "given up"}});
-    lines.push_str(&format!("{call}\n{cancel}\n"));
-    requests.write_all(lines.as_bytes()).await.expect("write");
-    requests.shutdown().await.expect("end of input");
-    served.await.expect("task").expect("session");
-    let mut answers = BufReader::new(answers).lines();
+    talk.say(&format!("{lines}{call}\n{cancel}")).await;
     let mut ids = Vec::new();
-    while let Some(line) = answers.next_line().await.expect("read") {
-        let answer: Value = serde_json::from_str(&line).expect("JSON");
+    for answer in talk.rest().await {
         if answer["id"] != 7 {
             assert_eq!(
                 answer["result"]["errorData"]["kind"], "station-timeout",

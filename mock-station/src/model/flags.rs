@@ -3,11 +3,13 @@
 use std::fmt;
 use std::ops::BitOr;
 
+use super::letters::{self, Letters};
+
 /// The flags of one slot as a bit set.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Flags(pub u32);
 
-const LETTERS: [(char, u32); 21] = [
+const LETTERS: Letters<u32, 21> = [
     ('r', 0x1),
     ('t', 0x2),
     ('h', 0x4),
@@ -51,19 +53,12 @@ impl Flags {
 
     /// Letters in bit order; empty for no flags.
     pub fn encode(self) -> String {
-        LETTERS
-            .iter()
-            .filter(|(_, bit)| self.0 & bit != 0)
-            .map(|(letter, _)| letter)
-            .collect()
+        letters::encode(&LETTERS, self.0)
     }
 
     /// Reads letters in any order; `None` names an unknown letter.
     pub fn decode(text: &str) -> Option<Flags> {
-        text.chars().try_fold(Flags::NONE, |flags, letter| {
-            let (_, bit) = LETTERS.iter().find(|(known, _)| *known == letter)?;
-            Some(Flags(flags.0 | bit))
-        })
+        letters::decode(&LETTERS, text).map(Flags)
     }
 }
 

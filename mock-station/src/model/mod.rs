@@ -24,6 +24,7 @@ pub mod facets;
 pub mod flags;
 pub mod history;
 pub mod kit;
+mod letters;
 pub mod link;
 pub mod link_check;
 pub mod pending;

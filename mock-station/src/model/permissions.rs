@@ -3,11 +3,13 @@
 use std::fmt;
 use std::ops::BitOr;
 
+use super::letters::{self, Letters};
+
 /// What a user may do with a component, as a bit set.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Permissions(pub u8);
 
-const LETTERS: [(char, u8); 6] = [
+const LETTERS: Letters<u8, 6> = [
     ('i', 0x04),
     ('r', 0x01),
     ('w', 0x02),
@@ -38,19 +40,12 @@ impl Permissions {
 
     /// Letters in the station's order `irwIRW`.
     pub fn encode(self) -> String {
-        LETTERS
-            .iter()
-            .filter(|(_, bit)| self.0 & bit != 0)
-            .map(|(letter, _)| letter)
-            .collect()
+        letters::encode(&LETTERS, self.0)
     }
 
     /// Reads letters in any order; `None` for an unknown letter.
     pub fn decode(text: &str) -> Option<Permissions> {
-        text.chars().try_fold(Permissions::NONE, |all, letter| {
-            let (_, bit) = LETTERS.iter().find(|(known, _)| *known == letter)?;
-            Some(Permissions(all.0 | bit))
-        })
+        letters::decode(&LETTERS, text).map(Permissions)
     }
 }
 
