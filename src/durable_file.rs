@@ -149,6 +149,38 @@ pub fn replace(target: &Path, content: &[u8]) -> Result<(), FileError> {
     sync_folder(folder)
 }
 
+/// Replaces `target` by a content that no other account of this machine may read, not even while it is written.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_private(target: &Path, content: &[u8]) -> Result<(), FileError> {
+    let folder = folder_of(target);
+    std::fs::create_dir_all(folder).map_err(failed("make the folder", folder))?;
+    let mut name = target.as_os_str().to_owned();
+    name.push(".new");
+    let temp = PathBuf::from(name);
+    // One that a killed process left may have other rights.
+    match std::fs::remove_file(&temp) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(failed("remove", &temp)(error));
+        }
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&temp).map_err(failed("create", &temp))?;
+    let mut staged = Staged {
+        temp,
+        target: target.to_owned(),
+        file: Some(file),
+    };
+    staged.fill(content)?;
+    staged.commit()?;
+    sync_folder(folder)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 //! - [`station`]: everything that talks to a station (web login, BQL, BOX, oBIX); knows nothing of MCP.
 //! - [`knowledge`]: the site model that integrators map, and its file.
 //! - [`tools`], [`prompts`], [`resources`]: what MCP clients can ask for; one registry, one entry shape.
+//! - [`identity`]: users' own tokens, and the vault of their station passwords.
 //! - [`mcp`]: the registry behind Streamable HTTP and stdio.
 //! - [`config`], [`cli`]: one YAML file and the commands.
 //! - [`secrecy`], [`clock`]: what every layer uses: secrets that are never shown, and the time.
@@ -16,6 +17,7 @@ pub mod durable_file;
 pub mod file_watch;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod identity;
 pub mod knowledge;
 pub mod mcp;
 pub mod prompts;

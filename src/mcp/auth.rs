@@ -7,12 +7,17 @@ use ring::digest::{SHA256, digest};
 use subtle::ConstantTimeEq;
 
 use crate::config::Secret;
-use crate::tools::Principal;
+use crate::tools::{Principal, ToolSets};
 
 /// Finds the user that a token belongs to.
 pub trait UserTokens: Send + Sync {
     /// The user's name, none when nobody has that token. Takes the same time for every token.
     fn resolve<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Option<String>>;
+
+    /// What is left of the tool sets that a session asked for by the rights of this user.
+    fn allowed(&self, _name: &str, asked: ToolSets) -> ToolSets {
+        asked
+    }
 }
 
 /// Why a request was not authenticated.
@@ -49,6 +54,14 @@ impl Authenticator {
             api_token: None,
             users: None,
             open: true,
+        }
+    }
+
+    /// What a caller may use of the tool sets that were asked for.
+    pub fn allowed(&self, principal: &Principal, asked: ToolSets) -> ToolSets {
+        match (principal, &self.users) {
+            (Principal::User { name }, Some(users)) => users.allowed(name, asked),
+            _ => asked,
         }
     }
 

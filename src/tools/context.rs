@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::dialogue::Client;
-use super::registry::Category;
+use super::registry::{Category, ToolDefinition};
 
 /// The caller of a request (Tool surface §3).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,19 +35,49 @@ impl fmt::Display for Principal {
     }
 }
 
-/// The tool sets a session asked for; empty selection means all (names are the categories).
+/// The tools a caller may use: the tool sets that were asked for (names are the categories; none means all), within
+/// the rights of the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ToolSets(Option<BTreeSet<Category>>);
+pub struct ToolSets {
+    chosen: Option<BTreeSet<Category>>,
+    keeps_station: bool,
+    keeps_knowledge: bool,
+}
 
 impl ToolSets {
     /// Every category.
     pub fn all() -> Self {
-        Self(None)
+        Self::default()
     }
 
     /// Only these categories.
     pub fn only(categories: impl IntoIterator<Item = Category>) -> Self {
-        Self(Some(categories.into_iter().collect()))
+        Self {
+            chosen: Some(categories.into_iter().collect()),
+            ..Self::default()
+        }
+    }
+
+    /// Only what is also among these categories.
+    pub fn and(mut self, categories: impl IntoIterator<Item = Category>) -> Self {
+        let mut categories: BTreeSet<Category> = categories.into_iter().collect();
+        if let Some(chosen) = &self.chosen {
+            categories.retain(|category| chosen.contains(category));
+        }
+        self.chosen = Some(categories);
+        self
+    }
+
+    /// Without the tools that change the station.
+    pub fn without_station_changes(mut self) -> Self {
+        self.keeps_station = true;
+        self
+    }
+
+    /// Without the tools that change the knowledge file.
+    pub fn without_knowledge_changes(mut self) -> Self {
+        self.keeps_knowledge = true;
+        self
     }
 
     /// Parses a comma list of category names; blank text means all.
@@ -67,12 +97,21 @@ impl ToolSets {
             .into_iter()
             .map(|name| Category::from_name(name).ok_or_else(|| name.to_owned()))
             .collect::<Result<BTreeSet<_>, _>>()
-            .map(|set| Self(Some(set)))
+            .map(Self::only)
     }
 
     /// Whether tools of this category are offered.
     pub fn contains(&self, category: Category) -> bool {
-        self.0.as_ref().is_none_or(|set| set.contains(&category))
+        self.chosen
+            .as_ref()
+            .is_none_or(|set| set.contains(&category))
+    }
+
+    /// Whether this tool is offered.
+    pub fn offers(&self, tool: &ToolDefinition) -> bool {
+        self.contains(tool.category)
+            && !(self.keeps_station && tool.changes_station())
+            && !(self.keeps_knowledge && tool.changes_knowledge())
     }
 }
 

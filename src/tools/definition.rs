@@ -199,6 +199,17 @@ impl ToolDefinition {
         self
     }
 
+    /// Whether calls may change the station.
+    pub fn changes_station(&self) -> bool {
+        self.requires_user_context || self.category == Category::Write
+    }
+
+    /// Whether calls may change the knowledge file.
+    pub fn changes_knowledge(&self) -> bool {
+        self.category == Category::WalkthroughWrite
+            || self.category == Category::Management && !self.annotations.read_only
+    }
+
     /// The schema that arguments are checked against: the input schema without the lists of open words.
     pub(super) fn checked_schema(&self) -> Value {
         let mut schema = self.input_schema.clone();

@@ -226,7 +226,7 @@ impl Registry {
     pub fn list(&self, toolsets: &ToolSets) -> Value {
         let tools: Vec<Value> = self
             .definitions()
-            .filter(|definition| toolsets.contains(definition.category))
+            .filter(|definition| toolsets.offers(definition))
             .map(ToolDefinition::to_json)
             .collect();
         json!({ "tools": tools })
@@ -246,7 +246,7 @@ impl Registry {
         let entry = self
             .entries
             .get(name)
-            .filter(|entry| context.toolsets.contains(entry.definition.category))
+            .filter(|entry| context.toolsets.offers(&entry.definition))
             .filter(|entry| self.offer().contains(&entry.definition))
             .ok_or_else(|| unknown_tool(name))?;
         let definition = &entry.definition;

@@ -265,7 +265,8 @@ async fn check(
         return Err(refusal);
     }
     check_transport(front, &request.method, request.uri.path(), headers)?;
-    let toolsets = toolsets(headers, request.uri.query())?;
+    let asked = toolsets(headers, request.uri.query())?;
+    let toolsets = front.authenticator.allowed(&principal, asked);
     Ok(Some(Admitted {
         principal,
         toolsets,
