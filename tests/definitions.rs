@@ -149,6 +149,8 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "deleteKnowledge",
         "renameKnowledge",
         "diffStation",
+        "suggestMapping",
+        "applyPattern",
     ];
     assert_eq!(names, expected);
 }

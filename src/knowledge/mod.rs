@@ -11,6 +11,8 @@
 //! - [`decode`]: tree → document, with warnings for what was tolerated.
 //! - [`model`]: a document indexed by id, equipment types with their `extends` chain resolved.
 //! - [`operations`]: edits as pure functions on a document: create, update, remove, rename, import.
+//! - [`pattern`]: the points of one piece of equipment looked for on its siblings.
+//! - [`suggestion`]: equipment, types and roles proposed from names, units and types of points.
 //! - [`validation`]: what is wrong in a model, entry by entry.
 //! - [`change`]: what an edit changed, for the log of edits.
 //! - [`completion`]: ids that fit what somebody has typed so far.
@@ -35,8 +37,10 @@ pub mod mapped;
 pub mod model;
 pub mod operations;
 pub mod search;
+pub mod pattern;
 pub mod shipped;
 pub mod store;
+pub mod suggestion;
 pub mod validation;
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! Every other file holds one family of tools.
 
 pub mod alarms;
+pub mod apply_pattern;
 pub mod arguments;
 pub mod bql;
 pub mod browse;
@@ -33,8 +34,11 @@ pub mod knowledge_export;
 pub mod knowledge_file;
 pub mod knowledge_import;
 pub mod list_answer;
+mod mapping_view;
 pub mod offer;
 pub mod overrides;
+mod pattern_siblings;
+mod pattern_view;
 pub mod point;
 pub mod redaction;
 pub mod registry;
@@ -47,6 +51,7 @@ pub mod spaces;
 pub mod standalone_points;
 pub mod station_access;
 pub mod station_difference;
+pub mod suggest_mapping;
 pub mod time_argument;
 pub mod unmapped;
 
@@ -137,6 +142,14 @@ pub fn reading_tools(
         Arc::new(knowledge_changes::DeleteKnowledge(knowledge.clone())),
         Arc::new(knowledge_changes::RenameKnowledge(knowledge.clone())),
         Arc::new(station_difference::DiffStation {
+            stations: stations.clone(),
+            knowledge: knowledge.clone(),
+        }),
+        Arc::new(suggest_mapping::SuggestMapping {
+            stations: stations.clone(),
+            knowledge: knowledge.clone(),
+        }),
+        Arc::new(apply_pattern::ApplyPattern {
             stations,
             knowledge,
         }),

@@ -12,6 +12,8 @@ mod searching;
 #[path = "../tools/support.rs"]
 mod station_bench;
 mod station_changes;
+mod patterns;
+mod suggestions;
 #[path = "../support/mod.rs"]
 mod support;
 mod unmapped;

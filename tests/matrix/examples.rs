@@ -31,7 +31,8 @@ const NEW: &str = "<new>";
 
 /// The knowledge that edits work on.
 const SITE: &str = "spaces: [{id: hq}, {id: floor-1, parent: hq}]\nequipment_types: [{id: ahu}]\n\
-                    equipment: [{id: ahu-1, type: ahu, space: floor-1}]\n";
+                    equipment: [{id: ahu-1, type: ahu, space: floor-1, ord: 'slot:/Drivers/BacnetNetwork/AHU_1', \
+                    points: {supply_air_temp: 'slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp'}}]\n";
 
 /// Fills the knowledge of a bridge with what edits work on.
 pub async fn map_site(bench: &Bench) {
@@ -190,6 +191,8 @@ fn table() -> Vec<Example> {
             &[],
         ),
         row("diffStation", json!({}), tables),
+        row("suggestMapping", json!({"ord": drivers}), all),
+        row("applyPattern", json!({"equipmentId": "ahu-1"}), all),
     ]
 }
 

@@ -37,10 +37,12 @@ impl Scenario {
     async fn bench(&self) -> Bench {
         let now = NOW.parse().expect("a time");
         let model = sample::station(now).expect("the sample station");
-        Bench::connecting(model, now, self.switch, BRIDGE, |options| {
+        let bench = Bench::connecting(model, now, self.switch, BRIDGE, |options| {
             options.scheme = self.scheme;
         })
-        .await
+        .await;
+        examples::map_site(&bench).await;
+        bench
     }
 
     fn can_answer(&self, example: &Example) -> bool {

@@ -323,6 +323,7 @@ async fn prove(kind: &str) {
             // A fault of one interface cannot be set on another.
             if bench.mock.faults().set(trouble.on(interface)).is_ok() {
                 bench.mock.faults().clear_all();
+                examples::map_site(&bench).await;
                 runs.push(Run {
                     trouble,
                     interface,

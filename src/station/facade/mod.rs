@@ -13,6 +13,7 @@
 //! - [`histories`], [`schedules`], [`schedule_program`] ([`schedule_part`]): lists of histories and schedules, the program of a schedule.
 //! - [`scan`]: every component of a type, one by one; [`ord_check`]: whether many ords lead to something.
 //! - [`overrides`]: points in override, a page ([`list_page`]) of them.
+//! - [`point_list`]: all points below a component with type, facets and output.
 //! - [`slot_text`]: texts of slots that hold their defaults; [`status_reading`]: values with their status.
 //! - [`obix_search`]: a search through the tree over oBIX.
 //! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
@@ -39,6 +40,7 @@ mod obix_search;
 mod operation_routes;
 mod ord_check;
 mod overrides;
+mod point_list;
 mod points;
 mod probe_routes;
 mod rows;
@@ -78,6 +80,7 @@ pub use list_page::{ListPage, PageRequest};
 pub use operation_routes::OperationRoute;
 pub use ord_check::OrdState;
 pub use overrides::{OverrideOrigin, PointOverride};
+pub use point_list::ListedPoint;
 pub use sample::{HistorySample, SampleKind, SampleValue};
 pub use scan::{ListedComponent, Scan, ScannedComponent};
 pub use schedule_program::{DayProgram, Effective, Period, RawPart, ScheduleProgram, SpecialEvent};
