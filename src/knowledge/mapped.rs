@@ -86,9 +86,7 @@ impl MappedOrds {
 
     /// Counts a component as mapped. A reference to the output of a point maps the point.
     pub fn insert(&mut self, path: &SlotPath) {
-        let text = path.to_string();
-        let point = OUTPUTS.iter().find_map(|output| text.strip_suffix(output));
-        self.paths.insert(point.unwrap_or(&text).to_owned());
+        self.paths.insert(component_of(path));
     }
 
     /// Whether a component is referred to, or lies below one that is.
@@ -106,6 +104,13 @@ impl MappedOrds {
             }
         }
     }
+}
+
+/// The path of what a reference maps, in normal form: the point, where it names the output of one.
+pub fn component_of(path: &SlotPath) -> String {
+    let text = path.to_string();
+    let point = OUTPUTS.iter().find_map(|output| text.strip_suffix(output));
+    point.map(str::to_owned).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -8,25 +8,25 @@ use super::list_answer::put_text;
 use super::schema::{self, ObjectSchema, object};
 use super::suggest_mapping::slot_path;
 use crate::knowledge::KnowledgeModel;
+use crate::knowledge::mapped::{Referrer, component_of, references};
 use crate::knowledge::suggestion::{DescribedPoint, EquipmentProposal, PointProposal, RoleGuess};
-use crate::station::ord::{Ord, SlotName, SlotPath};
+use crate::station::ord::{Ord, SlotName};
 
-/// Equipment and role of every mapped point, by its path.
-pub(super) fn mapped(model: &KnowledgeModel) -> HashMap<SlotPath, (String, String)> {
-    let document = model.document();
-    let of_equipment = document.equipment.iter().flat_map(|entry| {
-        entry
-            .points
-            .iter()
-            .map(move |(role, ord)| (ord, entry.id.clone(), role.clone()))
-    });
-    let alone = document.points.iter().filter_map(|entry| {
-        let role = entry.role_in_space.clone().unwrap_or_default();
-        Some((entry.ord.as_ref()?, entry.id.clone(), role))
-    });
-    of_equipment
-        .chain(alone)
-        .filter_map(|(ord, id, role)| Some((slot_path(ord)?, (id, role))))
+/// Entry and role of every mapped point, by its path in normal form.
+pub(super) fn mapped(model: &KnowledgeModel) -> HashMap<String, (String, String)> {
+    references(model.document())
+        .into_iter()
+        .filter_map(|reference| {
+            let entry = match reference.referrer {
+                Referrer::Equipment { .. } => return None,
+                Referrer::Role { equipment, role } => (equipment.to_owned(), role.to_owned()),
+                Referrer::StandalonePoint { id } => {
+                    let role = model.standalone_point(id)?.role_in_space.clone();
+                    (id.to_owned(), role.unwrap_or_default())
+                }
+            };
+            Some((component_of(&slot_path(reference.ord)?), entry))
+        })
         .collect()
 }
 
@@ -34,7 +34,7 @@ pub(super) fn mapped(model: &KnowledgeModel) -> HashMap<SlotPath, (String, Strin
 pub(super) struct View<'a> {
     pub points: &'a [DescribedPoint],
     pub model: &'a KnowledgeModel,
-    pub mapped: HashMap<SlotPath, (String, String)>,
+    pub mapped: HashMap<String, (String, String)>,
     pub includes_mapped: bool,
 }
 
@@ -89,7 +89,8 @@ impl View<'_> {
     }
 
     fn mapped_as(&self, point: &PointProposal) -> Option<&(String, String)> {
-        self.mapped.get(&self.points.get(point.point)?.path)
+        self.mapped
+            .get(&component_of(&self.points.get(point.point)?.path))
     }
 
     fn equipment(&self, equipment: &EquipmentProposal) -> Value {
@@ -179,7 +180,8 @@ impl View<'_> {
     ) -> Option<String> {
         let known = self.model.equipment(equipment.mapped_as.as_deref()?)?;
         let held = known.points.get(&guess.role)?;
-        (slot_path(held) != slot_path(ord)).then(|| held.clone())
+        let component = |ord| slot_path(ord).map(|path| component_of(&path));
+        (component(held) != component(ord)).then(|| held.clone())
     }
 }
 

@@ -8,11 +8,11 @@ mod harborview;
 mod importing;
 mod integrity;
 mod kill;
+mod patterns;
 mod searching;
 #[path = "../tools/support.rs"]
 mod station_bench;
 mod station_changes;
-mod patterns;
 mod suggestions;
 #[path = "../support/mod.rs"]
 mod support;

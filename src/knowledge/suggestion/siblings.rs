@@ -6,6 +6,7 @@ use super::grouping::Member;
 use super::vocabulary::KnownType;
 use super::words::{Piece, pieces};
 use crate::knowledge::KnowledgeModel;
+use crate::knowledge::mapped::component_of;
 use crate::station::ord::Ord;
 
 /// Share of the neighbours that must agree.
@@ -46,15 +47,16 @@ impl MappedNames {
                 continue;
             };
             for (role, ord) in &equipment.points {
-                let Ok(ord) = Ord::component(ord) else {
+                let Some(path) = Ord::component(ord)
+                    .ok()
+                    .and_then(|ord| ord.slot_path().map(component_of))
+                else {
                     continue;
                 };
-                let Some(name) = ord.name() else {
-                    continue;
-                };
+                let name = path.rsplit('/').next().unwrap_or_default();
                 *names
                     .0
-                    .entry((family, common_name(&pieces(name.as_str()))))
+                    .entry((family, common_name(&pieces(name))))
                     .or_default()
                     .entry(role.clone())
                     .or_default() += 1;
