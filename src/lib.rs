@@ -1,6 +1,7 @@
 //! niagara-bridge: one process beside a Niagara station; the station's own interfaces outward, MCP inward.
 //!
 //! - [`station`]: everything that talks to a station (web login, BQL, BOX, oBIX); knows nothing of MCP.
+//! - [`audit`]: who changed what on the station: the journal and the log of outcomes.
 //! - [`knowledge`]: the site model that integrators map, and its file.
 //! - [`tools`], [`prompts`], [`resources`]: what MCP clients can ask for; one registry, one entry shape.
 //! - [`identity`]: users' own tokens, and the vault of their station passwords.
@@ -10,6 +11,7 @@
 //!
 //! Imports point one way: `station` ← `tools` ← `mcp` ← `cli`.
 
+pub mod audit;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -2,6 +2,7 @@
 //! line of text (Tool surface §4.2).
 //!
 //! - [`Secret`]: a text that is never printed; while it lives, the mask knows it.
+//! - [`is_secret_name`], [`is_secret_type`]: which slots, keys and types hold secrets.
 //! - [`mask`]: replaces every living secret, and whatever stands under a key that names one.
 //! - [`MaskedWriter`]: a writer that masks before it writes.
 
@@ -31,6 +32,28 @@ pub(crate) const SECRET_WORDS: [&str; 7] = [
     "pwd",
     "credential",
 ];
+
+/// Whether a key or slot of this name may hold a secret: one of the words occurs in it, whatever its case.
+///
+/// ```
+/// use niagara_bridge::secrecy::is_secret_name;
+/// assert!(is_secret_name("smtpPassword") && is_secret_name("mcp$3atokenHash"));
+/// assert!(!is_secret_name("setpoint"));
+/// ```
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether values of this type are secrets: password types and the authenticators of users.
+pub fn is_secret_type(type_spec: &str) -> bool {
+    let name = type_spec
+        .rsplit(':')
+        .next()
+        .unwrap_or(type_spec)
+        .to_lowercase();
+    name.contains("password") || name.contains("authenticator") || name.contains("credential")
+}
 
 /// A shorter text is not searched for: it would occur in harmless words, and no station takes it as a password.
 const SHORTEST: usize = 4;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
@@ -56,6 +57,8 @@ pub enum Command {
     Init(InitOptions),
     /// Tell what a station offers, in words, and which settings fit it.
     Probe(ProbeOptions),
+    /// Tell who changed what on the station, and whether the records are whole.
+    Audit(AuditOptions),
     /// Write the tables of tools, resources and prompts into the README.
     Docs(DocsOptions),
 }
@@ -152,6 +155,102 @@ pub enum ProbeScheme {
 }
 
 #[derive(Debug, Args)]
+pub struct AuditOptions {
+    #[command(subcommand)]
+    pub command: AuditCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Show the last writes.
+    Tail {
+        #[command(flatten)]
+        place: AuditPlace,
+        #[command(flatten)]
+        filter: AuditFilter,
+        /// How many.
+        #[arg(short = 'n', long, default_value_t = 20)]
+        lines: usize,
+    },
+    /// Check every byte of the journal and of the log; exit code 1 when something was changed.
+    Verify {
+        #[command(flatten)]
+        place: AuditPlace,
+    },
+    /// Write all recorded writes as JSON lines or CSV.
+    Export {
+        #[command(flatten)]
+        place: AuditPlace,
+        #[command(flatten)]
+        filter: AuditFilter,
+        #[arg(long, value_enum, default_value_t = AuditFormat::Json)]
+        format: AuditFormat,
+        /// File to write; without it standard output.
+        #[arg(long)]
+        output: Option<PathBuf>,
+    },
+}
+
+/// Where the audit files are.
+#[derive(Debug, Args)]
+pub struct AuditPlace {
+    /// Data folder of the bridge.
+    #[arg(long, conflicts_with = "config")]
+    pub data_dir: Option<PathBuf>,
+    /// Configuration file that names the data folder; without both the usual places are looked at.
+    #[arg(long)]
+    pub config: Option<PathBuf>,
+}
+
+/// Which writes are told.
+#[derive(Debug, Args)]
+pub struct AuditFilter {
+    /// Only those of this user; `service` for those with apiToken.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Only those by this tool.
+    #[arg(long)]
+    pub tool: Option<String>,
+    /// Only those whose ord contains this text.
+    #[arg(long)]
+    pub ord: Option<String>,
+    /// Only those since then: 2026-03-08, 2026-03-08T07:00:00Z, or 90m, 24h, 7d ago.
+    #[arg(long, value_parser = since)]
+    pub since: Option<DateTime<Utc>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    Json,
+    Csv,
+}
+
+/// A time as people type it; days begin at midnight UTC, as the records are in UTC.
+fn since(text: &str) -> Result<DateTime<Utc>, String> {
+    let text = text.trim();
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Ok(time.to_utc());
+    }
+    if let Ok(day) = text.parse::<NaiveDate>() {
+        return Ok(day.and_time(NaiveTime::MIN).and_utc());
+    }
+    let ago = || {
+        let number = text.strip_suffix(['m', 'h', 'd'])?.parse::<u32>().ok()?;
+        let seconds = match text.chars().last()? {
+            'm' => 60,
+            'h' => 3600,
+            _ => 86_400,
+        };
+        let ago = TimeDelta::try_seconds(i64::from(number) * seconds)?;
+        Utc::now().checked_sub_signed(ago)
+    };
+    ago().ok_or_else(|| {
+        "write a day as 2026-03-08, a time as 2026-03-08T07:00:00Z, or how long ago as 90m, 24h, 7d"
+            .to_owned()
+    })
+}
+
+#[derive(Debug, Args)]
 pub struct DocsOptions {
     /// The file that holds the tables.
     #[arg(default_value = "README.md")]
@@ -170,5 +269,29 @@ mod tests {
     #[test]
     fn the_commands_fit_together() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_taken_as_people_type_them() {
+        let time = |text| since(text).map(|time| time.to_rfc3339());
+        assert_eq!(
+            time("2026-03-08").as_deref(),
+            Ok("2026-03-08T00:00:00+00:00")
+        );
+        assert_eq!(
+            time("2026-03-08T07:00:00+01:00").as_deref(),
+            Ok("2026-03-08T06:00:00+00:00")
+        );
+        let day_ago = since("24h").unwrap();
+        assert_eq!(
+            since("1d")
+                .unwrap()
+                .signed_duration_since(day_ago)
+                .num_minutes(),
+            0
+        );
+        for wrong in ["", "h", "-1h", "yesterday", "5y", "4294967296d"] {
+            assert!(since(wrong).unwrap_err().contains("24h"), "{wrong}");
+        }
     }
 }

@@ -226,7 +226,7 @@ fn open_certificate(
 }
 
 /// The configuration file of the user, else that of the service.
-fn usual_place() -> Option<PathBuf> {
+pub(super) fn usual_place() -> Option<PathBuf> {
     let own = directories::ProjectDirs::from("", "", "niagara-bridge")
         .map(|places| places.config_dir().join("config.yaml"));
     own.into_iter()

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-pub use crate::secrecy::REDACTED;
-use crate::secrecy::SECRET_WORDS;
+pub use crate::secrecy::{REDACTED, is_secret_name, is_secret_type};
 
 /// A longer text in a log line is cut here, in characters.
 const LOGGED_TEXT: usize = 200;
@@ -42,26 +41,4 @@ pub fn redacted(value: &Value) -> Value {
         }
         other => other.clone(),
     }
-}
-
-/// Whether a key or slot of this name may hold a secret: one of the words occurs in it, whatever its case.
-///
-/// ```
-/// use niagara_bridge::tools::redaction::is_secret_name;
-/// assert!(is_secret_name("smtpPassword") && is_secret_name("mcp$3atokenHash"));
-/// assert!(!is_secret_name("setpoint"));
-/// ```
-pub fn is_secret_name(name: &str) -> bool {
-    let name = name.to_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
-}
-
-/// Whether values of this type are secrets: password types and the authenticators of users.
-pub fn is_secret_type(type_spec: &str) -> bool {
-    let name = type_spec
-        .rsplit(':')
-        .next()
-        .unwrap_or(type_spec)
-        .to_lowercase();
-    name.contains("password") || name.contains("authenticator") || name.contains("credential")
 }

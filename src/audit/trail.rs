@@ -1,0 +1,342 @@
+//! Intent → write → outcome, in both files, whatever happens in between.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::AuditError;
+use super::append_file::{OpenAppend, on_disk};
+use super::journal::Journal;
+use super::outcome_log::OutcomeLog;
+use super::record::{Attempt, Ending, Verdict, members};
+use crate::clock::SharedClock;
+
+/// Code of an answer that was lost (Tool surface §5.3).
+const INTERNAL: i32 = -32603;
+
+/// Refusals that wait for a disk that takes them; later ones are told in the log of the process only.
+const MOST_WAITING: usize = 1000;
+
+/// How the files are kept.
+#[derive(Clone)]
+pub struct AuditOptions {
+    /// A file of the journal that is longer gets a successor.
+    pub journal_bytes: u64,
+    /// A file of the outcome log does not grow beyond this (Tool surface §4.2).
+    pub log_bytes: u64,
+    pub open: OpenAppend,
+}
+
+impl Default for AuditOptions {
+    fn default() -> Self {
+        Self {
+            journal_bytes: 10_000_000,
+            log_bytes: 10_000_000,
+            open: on_disk(),
+        }
+    }
+}
+
+/// The audit of one data folder. One process at a time may use it (the folder's lock sees to that).
+pub struct AuditTrail {
+    folder: PathBuf,
+    options: AuditOptions,
+    clock: SharedClock,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// None before the first record, and after a failure until the files could be opened again.
+    files: Option<Files>,
+    /// Opened once: what is open in the journal from then on was left by this process.
+    resumed: bool,
+    /// Intents of writes that run now.
+    running: BTreeSet<u64>,
+    /// Outcomes that the disk did not take.
+    waiting: Vec<Waiting>,
+    failure: Option<String>,
+}
+
+struct Files {
+    journal: Journal,
+    log: OutcomeLog,
+}
+
+#[derive(Clone)]
+struct Waiting {
+    intent: Option<u64>,
+    verdict: Verdict,
+    line: String,
+}
+
+impl AuditTrail {
+    /// The audit of a folder; nothing is opened yet.
+    pub fn new(folder: impl Into<PathBuf>, options: AuditOptions, clock: SharedClock) -> Arc<Self> {
+        Arc::new(Self {
+            folder: folder.into(),
+            options,
+            clock,
+            state: Mutex::default(),
+        })
+    }
+
+    /// Opens the files and gives an outcome to what an earlier process left without one.
+    ///
+    /// # Errors
+    /// The disk refuses, or the journal was changed by something else.
+    pub fn resume(&self) -> Result<(), AuditError> {
+        let mut state = self.state();
+        let outcome = self.files(&mut state).map(|_| ());
+        state.note(outcome)
+    }
+
+    /// Why the last record could not be written; none while all is well.
+    pub fn failure(&self) -> Option<String> {
+        self.state().failure.clone()
+    }
+
+    /// Records that a write is about to be sent. When this returns, the record is on the disk.
+    ///
+    /// # Errors
+    /// It could not be recorded; the write must not be sent.
+    pub fn begin(
+        self: &Arc<Self>,
+        attempt: Attempt,
+        policy: &str,
+    ) -> Result<OpenWrite, AuditError> {
+        let mut state = self.state();
+        let fields = attempt.intent(policy);
+        let outcome = self
+            .files(&mut state)
+            .and_then(|files| files.journal.append("intent", fields, self.clock.now()));
+        let intent = state.note(outcome)?;
+        state.running.insert(intent);
+        Ok(OpenWrite {
+            trail: self.clone(),
+            intent,
+            attempt,
+            policy: policy.to_owned(),
+            began: self.clock.monotonic(),
+            finished: false,
+        })
+    }
+
+    /// Records a write that the bridge itself refused.
+    ///
+    /// A failure of the disk is logged and shown by [`AuditTrail::failure`]; the record follows when the disk works
+    /// again.
+    pub fn refused(&self, attempt: &Attempt, policy: &str, ending: &Ending) {
+        self.record(Waiting {
+            intent: None,
+            verdict: ending.verdict,
+            line: attempt.line(policy, ending),
+        });
+    }
+
+    fn record(&self, outcome: Waiting) {
+        let mut state = self.state();
+        if let Some(intent) = outcome.intent {
+            state.running.remove(&intent);
+        }
+        let result = self
+            .files(&mut state)
+            .and_then(|files| files.record(&outcome, &self.clock));
+        if let Err(error) = state.note(result) {
+            tracing::error!(%error, "the outcome of a write is not recorded yet");
+            // Outcomes of intents are never given up: each belongs to a write that ran.
+            if outcome.intent.is_some() || state.waiting.len() < MOST_WAITING {
+                state.waiting.push(outcome);
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // After a panic the files are as a crash would leave them, and they are opened so.
+        self.state.lock().unwrap_or_else(|poisoned| {
+            let mut state = PoisonError::into_inner(poisoned);
+            state.files = None;
+            self.state.clear_poison();
+            state
+        })
+    }
+
+    /// The open files; after a failure they are opened again and what is missing in them is added first.
+    fn files<'a>(&self, state: &'a mut State) -> Result<&'a mut Files, AuditError> {
+        let mut files = match state.files.take() {
+            Some(files) => files,
+            None => self.open_files(state)?,
+        };
+        while let Some(outcome) = state.waiting.first() {
+            files.record(outcome, &self.clock)?;
+            state.waiting.remove(0);
+        }
+        Ok(state.files.insert(files))
+    }
+
+    fn open_files(&self, state: &mut State) -> Result<Files, AuditError> {
+        let now = self.clock.now();
+        let options = &self.options;
+        let journal = Journal::open(
+            &self.folder,
+            options.open.clone(),
+            options.journal_bytes,
+            now,
+        )?;
+        let log = OutcomeLog::open(
+            &self.folder,
+            options.open.clone(),
+            options.log_bytes,
+            &journal.standing,
+        )?;
+        let mut files = Files { journal, log };
+        // The first one may have been written before the disk failed.
+        if state
+            .waiting
+            .first()
+            .is_some_and(|outcome| files.holds(outcome))
+        {
+            state.waiting.remove(0);
+        }
+        let told: BTreeSet<u64> = state
+            .waiting
+            .iter()
+            .filter_map(|held| held.intent)
+            .collect();
+        let open: BTreeMap<u64, Map<String, Value>> = files.journal.standing.open.clone();
+        for (intent, record) in open {
+            if state.running.contains(&intent) || told.contains(&intent) {
+                continue;
+            }
+            let (attempt, policy) = Attempt::of_intent(&record);
+            let ending = if state.resumed {
+                Ending::not_done(
+                    Verdict::Refused,
+                    Duration::ZERO,
+                    INTERNAL,
+                    "The intent could not be brought to the disk; nothing was sent.",
+                )
+            } else {
+                Ending::not_done(
+                    Verdict::InDoubt,
+                    Duration::ZERO,
+                    INTERNAL,
+                    "The bridge ended before the station answered; the station may have done it.",
+                )
+            };
+            let outcome = Waiting {
+                intent: Some(intent),
+                verdict: ending.verdict,
+                line: attempt.line(&policy, &ending),
+            };
+            files.record(&outcome, &self.clock)?;
+        }
+        state.resumed = true;
+        Ok(files)
+    }
+}
+
+impl State {
+    /// Keeps what went wrong for those who ask; files that failed are not used on.
+    fn note<T>(&mut self, outcome: Result<T, AuditError>) -> Result<T, AuditError> {
+        match &outcome {
+            Ok(_) => self.failure = None,
+            Err(error) => {
+                self.files = None;
+                self.failure = Some(error.to_string());
+            }
+        }
+        outcome
+    }
+}
+
+impl Files {
+    /// Whether the journal has this outcome already: its line was written before the disk failed.
+    fn holds(&self, outcome: &Waiting) -> bool {
+        let standing = &self.journal.standing;
+        match outcome.intent {
+            Some(intent) => !standing.open.contains_key(&intent),
+            None => standing.last_line.as_deref() == Some(outcome.line.as_str()),
+        }
+    }
+
+    fn record(&mut self, outcome: &Waiting, clock: &SharedClock) -> Result<(), AuditError> {
+        let now = clock.now();
+        if self.log.is_full_for(&outcome.line) {
+            // The journal first: a rotation that it tells of can be completed later.
+            let outcomes = self.journal.standing.outcomes;
+            let note = members(json!({ "outcomesBefore": outcomes }));
+            self.journal.append("logRotated", note, now)?;
+            self.log.rotate()?;
+        }
+        let record = json!({
+            "intent": outcome.intent,
+            "outcome": self.journal.standing.outcomes + 1,
+            "verdict": outcome.verdict.name(),
+            "line": outcome.line,
+        });
+        self.journal.append("outcome", members(record), now)?;
+        self.log.append(&outcome.line)
+    }
+}
+
+/// A write whose intent is recorded. Dropped without [`OpenWrite::finish`], it is recorded as in doubt.
+pub struct OpenWrite {
+    trail: Arc<AuditTrail>,
+    intent: u64,
+    attempt: Attempt,
+    policy: String,
+    began: Duration,
+    finished: bool,
+}
+
+impl OpenWrite {
+    /// Records how the write ended. A failure of the disk does not fail the call (Tool surface §4.1): it is logged,
+    /// and the record follows before the next write.
+    pub fn finish(mut self, ending: &Ending) {
+        self.finished = true;
+        self.record(ending);
+    }
+
+    /// Time since the intent was recorded.
+    pub fn elapsed(&self) -> Duration {
+        self.trail.clock.monotonic().saturating_sub(self.began)
+    }
+
+    fn record(&self, ending: &Ending) {
+        self.trail.record(Waiting {
+            intent: Some(self.intent),
+            verdict: ending.verdict,
+            line: self.attempt.line(&self.policy, ending),
+        });
+    }
+}
+
+impl Drop for OpenWrite {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.record(&Ending::not_done(
+                Verdict::InDoubt,
+                self.elapsed(),
+                INTERNAL,
+                "The call ended before the station answered; the station may have done it.",
+            ));
+        }
+    }
+}
+
+impl fmt::Debug for AuditTrail {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "AuditTrail({})", self.folder.display())
+    }
+}
+
+impl fmt::Debug for OpenWrite {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "OpenWrite(intent: {})", self.intent)
+    }
+}

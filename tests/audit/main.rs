@@ -1,0 +1,7 @@
+//! The audit: what is recorded of a write, whatever happens to the process, the disk and the files.
+
+mod commands;
+mod damage;
+mod disk;
+mod support;
+mod writes;
