@@ -14,7 +14,7 @@ use super::types::TypeCache;
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::Ord;
-use crate::station::web::{WebRequest, WebSession};
+use crate::station::web::{Purpose, WebRequest, WebSession};
 
 /// Requests per frame of a batched resolve (Tool surface §13.5.1, `RS`).
 pub(super) const RESOLVES_PER_FRAME: usize = 20;
@@ -190,16 +190,24 @@ impl BoxClient {
         self.call_as(&WebRequest::read_once(scope), request).await
     }
 
-    async fn call_as(&self, kind: &WebRequest, request: Request) -> Result<Reply, StationError> {
+    pub(super) async fn call_as(
+        &self,
+        kind: &WebRequest,
+        request: Request,
+    ) -> Result<Reply, StationError> {
         let what = format!("BOX {}/{}", request.channel, request.key);
         let replies = self
             .exchange_as(kind, std::slice::from_ref(&request))
             .await?;
+        let without = "a BOX frame without one";
         replies
             .into_iter()
             .next()
             .flatten()
-            .ok_or_else(|| protocol(&what, "an answer to the request", "a BOX frame without one"))
+            .ok_or_else(|| match kind.purpose {
+                Purpose::Write => unknown_outcome(without.to_owned()),
+                _ => protocol(&what, "an answer to the request", without),
+            })
     }
 
     /// Sends a frame of requests that only read.
@@ -227,7 +235,19 @@ impl BoxClient {
             frame::decode(&answer.body, sequence, requests.len()),
         ) {
             (200, Ok(replies)) => Ok(replies),
-            (status, outcome) => Err(self.no_frame(status, &answer.content_type, outcome.err())),
+            (status, outcome) => {
+                let error = self.no_frame(status, &answer.content_type, outcome.err());
+                let may_be_done = status < 400 || status >= 500;
+                Err(match error {
+                    StationError::Protocol { found: cause, .. }
+                    | StationError::Server { detail: cause, .. }
+                        if kind.purpose == Purpose::Write && may_be_done =>
+                    {
+                        unknown_outcome(cause)
+                    }
+                    error => error,
+                })
+            }
         }
     }
 
@@ -359,6 +379,14 @@ pub(super) fn resolve_table_request(ord: &str, limit: usize) -> Request {
         "resolve",
         json!({"o": ord, "bo": BASE, "c": {"of": 0, "lm": limit}}),
     )
+}
+
+/// The station had the write, and what it made of it was not to be understood.
+fn unknown_outcome(cause: String) -> StationError {
+    StationError::OutcomeUnknown {
+        target: ENDPOINT.to_owned(),
+        cause,
+    }
 }
 
 pub(super) fn protocol(target: &str, expected: &'static str, found: &str) -> StationError {

@@ -4,12 +4,14 @@
 //! - [`types`], [`contract`]: type ancestry; slots and defaults of types.
 //! - [`client`]: frames over the web session, `ord/resolve`, user properties; [`registry`], [`table`],
 //!   [`tree`] and [`point`] build on it.
+//! - [`encode`], [`write`]: values as the station takes them, and the operations that change something.
 //! - [`session`]: the server session with its load–poll handshake; [`subscription`]: components watched in it.
 //!
 //! Named `boxp` because `box` is a word of the language.
 
 pub mod client;
 pub mod contract;
+pub mod encode;
 pub mod frame;
 pub mod node;
 pub mod point;
@@ -19,6 +21,7 @@ pub mod subscription;
 pub mod table;
 pub mod tree;
 pub mod types;
+pub mod write;
 
 #[cfg(test)]
 mod operation_tests;

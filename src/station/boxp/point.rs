@@ -37,7 +37,7 @@ impl PointKind {
 
     /// The value that a struct holds when the station left its default out
     /// (Station web specification §5.6).
-    fn default_value(self) -> Value {
+    pub fn default_value(self) -> Value {
         match self {
             Self::Numeric => Value::Double(0.0),
             Self::Boolean => Value::Boolean(false),

@@ -18,7 +18,7 @@ use crate::station::http::CallScope;
 use crate::station::ord::Ord;
 
 /// The name of the component space inside the session; the client chooses it.
-const SPACE: &str = "station:";
+pub(super) const SPACE: &str = "station:";
 /// Change events kept while nobody asks for them; the oldest go first. Room for a few changes of each of the 500
 /// points that an identity may watch.
 const MAX_EVENTS: usize = 2_000;
@@ -207,7 +207,7 @@ impl BoxClient {
     }
 
     /// Takes what waits at the station, in a live session.
-    async fn drain(
+    pub(super) async fn drain(
         &self,
         scope: &CallScope,
         session: &mut ServerSession,
@@ -296,7 +296,7 @@ impl BoxClient {
     }
 
     /// The session's id, made if there is none.
-    async fn open(
+    pub(super) async fn open(
         &self,
         scope: &CallScope,
         session: &mut ServerSession,

@@ -16,6 +16,9 @@
 //! - [`point_list`]: all points below a component with type, facets and output.
 //! - [`slot_text`]: texts of slots that hold their defaults; [`status_reading`]: values with their status.
 //! - [`obix_search`]: a search through the tree over oBIX.
+//! - [`write_point`] ([`write_obix`]), [`write_slot`], [`write_action`]: commands of points, slots, actions and saving, each one message
+//!   to the station; [`write_value`]: what callers give as values; [`write_target`]: what is known of the target before;
+//!   [`write_error`]: refused, or in doubt.
 //! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
 
 mod aggregate;
@@ -54,6 +57,13 @@ mod slot_text;
 mod status_reading;
 mod tags;
 mod view;
+mod write_action;
+mod write_error;
+mod write_obix;
+mod write_point;
+mod write_slot;
+mod write_target;
+mod write_value;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,6 +98,11 @@ pub use schedules::ListedSchedule;
 pub use status_reading::StatusReading;
 pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponents};
 pub use view::*;
+pub use write_action::{ActionResult, StationSaved};
+pub use write_error::{LinkedFrom, Reread, WriteError, WriteResult};
+pub use write_point::{PointCommand, PointObserved, PointOrder, WriteRoute};
+pub use write_slot::{SlotChange, Untouched};
+pub use write_value::Given;
 
 use self::changes::ChangeHub;
 use self::fox_port::FoxPort;

@@ -22,6 +22,7 @@ use crate::station::obix::client::About;
 use crate::station::obix::folder::{ComponentClass, ComponentRef, WalkOptions};
 use crate::station::obix::href::ObixPath;
 use crate::station::obix::object::{Attribute, Scalar};
+use crate::station::obix::point::ObixPoint;
 use crate::station::ord::{Ord, SlotPath, unescape};
 use crate::station::units::unit_by_name;
 
@@ -139,18 +140,7 @@ impl StationFacade {
         let point = self
             .over_obix(async { Ok(self.obix().read_point(scope, &target).await?) })
             .await?;
-        let out = point.out;
-        let typed = typed_value(&out);
-        Ok(PointReading {
-            display_name: path.name().map(|name| name.display()).unwrap_or_default(),
-            type_spec: point.type_spec.unwrap_or_default(),
-            out: out.display.clone().unwrap_or_default(),
-            value: scalar_text(&out.value),
-            typed,
-            status: Some(out.status),
-            active_level: out.active_level.map(|level| level.to_string()),
-            facets: shown_facets(&point.facets),
-        })
+        Ok(reading_of_obix(path, &point))
     }
 
     /// The station's top components and what lies below them, by folders.
@@ -207,6 +197,21 @@ impl StationFacade {
     async fn about(&self, scope: &CallScope) -> FacadeResult<Arc<About>> {
         self.over_obix(async { Ok(self.obix().about(scope).await?) })
             .await
+    }
+}
+
+/// A point as oBIX shows it.
+pub(super) fn reading_of_obix(path: &SlotPath, point: &ObixPoint) -> PointReading {
+    let out = &point.out;
+    PointReading {
+        display_name: path.name().map(|name| name.display()).unwrap_or_default(),
+        type_spec: point.type_spec.clone().unwrap_or_default(),
+        out: out.display.clone().unwrap_or_default(),
+        value: scalar_text(&out.value),
+        typed: typed_value(out),
+        status: Some(out.status),
+        active_level: out.active_level.map(|level| level.to_string()),
+        facets: shown_facets(&point.facets),
     }
 }
 

@@ -3,7 +3,7 @@
 //! - [`decode`], [`encode`], [`object`], [`scalar`]: documents ↔ objects and their values; [`href`]: references between them.
 //! - [`display`], [`diagnose`]: what texts and errors of the station mean.
 //! - [`client`]: documents over the web session, lobby, about.
-//! - [`point`], [`batch`], [`watch`], [`folder`], [`history`], [`alarm`]: what callers ask; [`record`] and [`paging`] serve histories.
+//! - [`point`], [`batch`], [`watch`], [`folder`], [`history`], [`alarm`]: what callers ask; [`write`]: commands of points; [`record`] and [`paging`] serve histories.
 
 pub mod alarm;
 pub mod batch;
@@ -21,6 +21,7 @@ pub mod point;
 pub mod record;
 pub mod scalar;
 pub mod watch;
+pub mod write;
 
 #[cfg(test)]
 mod client_tests;
