@@ -78,6 +78,11 @@ pub struct Config {
     pub toolsets: ToolSets,
     pub enable_test_setup: bool,
     pub max_history_records: usize,
+    /// None looks for the key in the environment.
+    pub vault_key_file: Option<PathBuf>,
+    pub user_idle: Duration,
+    pub user_sessions: usize,
+    pub test_setup_time: Duration,
     pub knowledge_file: PathBuf,
     pub knowledge_auto_backup: bool,
     pub knowledge_backup_count: usize,
@@ -142,6 +147,10 @@ impl Config {
             })?,
             enable_test_setup: settings.flag("enableTestSetup"),
             max_history_records: history_cap(settings),
+            vault_key_file: settings.text("identity.vaultKeyFile").map(PathBuf::from),
+            user_idle: settings.seconds("identity.idleLogoutSec"),
+            user_sessions: settings.count("identity.maxSessions"),
+            test_setup_time: settings.seconds("identity.testSetupMinutes") * 60,
             knowledge_file: match settings.text("knowledgeFilePath") {
                 Some(path) => PathBuf::from(path),
                 None => data_dir.join("knowledge.yaml"),

@@ -142,6 +142,7 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "getServiceHealth",
         "getDiagnosticDump",
         "getFeatureDump",
+        "setupTestUser",
         "listHistories",
         "listSchedules",
         "readSchedule",

@@ -55,6 +55,8 @@ pub enum Command {
     Stdio(StdioOptions),
     /// Write a commented configuration file with a fresh token.
     Init(InitOptions),
+    /// Bind station users to tokens of their own.
+    User(UserOptions),
     /// Tell what a station offers, in words, and which settings fit it.
     Probe(ProbeOptions),
     /// Tell who changed what on the station, and whether the records are whole.
@@ -74,6 +76,9 @@ pub struct DemoOptions {
     /// Folder to keep data in; without it a temporary one that is removed at the end.
     #[arg(long)]
     pub data_dir: Option<PathBuf>,
+    /// Open the tool setupTestUser, which binds tokens that callers on this machine choose.
+    #[arg(long)]
+    pub test_setup: bool,
 }
 
 #[derive(Debug, Args)]
@@ -84,6 +89,9 @@ pub struct ServeOptions {
     /// Speak MCP on standard input and output instead of HTTP.
     #[arg(long)]
     pub stdio: bool,
+    /// Act as this bound user instead of the service account; the vault must keep the user's station password.
+    #[arg(long = "as", value_name = "USER", requires = "stdio")]
+    pub as_user: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -106,6 +114,70 @@ pub struct StdioOptions {
 pub struct InitOptions {
     /// File to write; without it the configuration goes to standard output.
     pub file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct UserOptions {
+    #[command(subcommand)]
+    pub action: UserAction,
+    /// Configuration file; without it the usual places are looked at, then the environment alone.
+    #[arg(long, global = true)]
+    pub config: Option<PathBuf>,
+    /// File with the key of the vault; overrides identity.vaultKeyFile.
+    #[arg(long, global = true)]
+    pub vault_key_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum UserAction {
+    /// Prove a user's station password by logging in, keep it in the vault, and make a token.
+    Bind(BindOptions),
+    /// Tell which users are bound.
+    List,
+    /// Make another token for a bound user.
+    Rotate {
+        /// Name of the station user.
+        name: String,
+        /// Minutes for which earlier tokens still work.
+        #[arg(long, default_value_t = 60)]
+        overlap_minutes: u32,
+    },
+    /// End all tokens of a user and forget the station password.
+    Revoke {
+        /// Name of the station user.
+        name: String,
+    },
+    /// Log in once with the kept station password.
+    Verify {
+        /// Name of the station user.
+        name: String,
+    },
+    /// Write a new key for the vault into a file that does not exist yet.
+    Key {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct BindOptions {
+    /// Name of the station user.
+    pub name: String,
+    /// File whose first line is the station password; without it the terminal is asked, or standard input read.
+    #[arg(long)]
+    pub password_file: Option<PathBuf>,
+    /// Keep no station password: the token only reads, by the service account.
+    #[arg(long, conflicts_with = "password_file")]
+    pub no_password: bool,
+    /// What the token may be used for: read, knowledge, write. Without it: all, or what the user had.
+    #[arg(long, value_delimiter = ',')]
+    pub rights: Vec<String>,
+    /// Tool sets that the token opens. Without it: all.
+    #[arg(long, value_delimiter = ',', requires = "rights")]
+    pub toolsets: Vec<String>,
+    /// Days after which the token stops working.
+    #[arg(long)]
+    pub expires_days: Option<u32>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! Configuration → a bridge that can be served.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,9 +8,14 @@ use anyhow::Context;
 use futures::future::BoxFuture;
 
 use super::metric_sources::{KnowledgeMetrics, StationMetrics};
-use crate::clock::SystemClock;
+use crate::clock::{SharedClock, SystemClock};
 use crate::config::policy::{Policy, SharedPolicy};
-use crate::config::{Config, StationConfig};
+use crate::config::{Config, Secret, StationConfig};
+use crate::identity::stations::MakeFacade;
+use crate::identity::{
+    Credentials, Identities, IdentityError, SessionLimits, UserStations, Vault, VaultKey,
+    vault_file,
+};
 use crate::knowledge::{KnowledgeState, KnowledgeStore, StoreOptions};
 use crate::mcp::auth::Authenticator;
 use crate::mcp::bridge::Bridge;
@@ -30,7 +36,8 @@ use crate::station::boxp::types::TypeCache;
 use crate::station::facade::{ServiceState, StationFacade};
 use crate::station::http::CallScope;
 use crate::station::web::{WebOptions, WebSession};
-use crate::tools::station_access::{ServiceStation, SharedStations, StationDirectory};
+use crate::tools::station_access::{SharedStations, StationDirectory};
+use crate::tools::test_setup::{SetupTestUser, TestSetupGate};
 use crate::tools::{Offer, Principal, Registry, ToolError, reading_tools};
 
 /// A bridge with everything that its fronts need.
@@ -41,6 +48,7 @@ pub struct Assembly {
     pub http: HttpOptions,
     pub station: StationEnd,
     pub knowledge: Arc<KnowledgeStore>,
+    pub identities: Arc<Identities>,
     /// What tools may do; they hold a copy of this handle.
     pub policy: SharedPolicy,
 }
@@ -53,14 +61,17 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The station's side, to be closed at the end.
 #[derive(Clone)]
-pub struct StationEnd(Arc<StationFacade>);
+pub struct StationEnd {
+    service: Arc<StationFacade>,
+    users: Arc<UserStations>,
+}
 
 impl StationEnd {
     /// Tries the station once and tells the log whether its account can log in.
     pub async fn greet(&self, user: &str) {
         let scope = CallScope::within(FIRST_LOGIN);
         // Boxed: the compiler's limit on nested futures is near here.
-        let look: BoxFuture<'_, _> = Box::pin(self.0.services(&scope));
+        let look: BoxFuture<'_, _> = Box::pin(self.service.services(&scope));
         match look.await {
             Ok(_) => tracing::info!(user, "the station accepts the login"),
             Err(error) => {
@@ -69,12 +80,16 @@ impl StationEnd {
         }
     }
 
-    /// Gives up the BOX session and logs out; a station that does not answer is left alone.
+    /// The sessions of users.
+    pub fn users(&self) -> &Arc<UserStations> {
+        &self.users
+    }
+
+    /// Gives up the BOX sessions and logs everybody out; a station that does not answer is left alone.
     pub async fn close(&self) {
-        if tokio::time::timeout(FAREWELL, self.0.close())
-            .await
-            .is_err()
-        {
+        let service = tokio::time::timeout(FAREWELL, self.service.close());
+        let (service, ()) = tokio::join!(service, self.users.close());
+        if service.is_err() {
             tracing::warn!(
                 "the station did not answer the logout; its session ends when it has been idle"
             );
@@ -90,16 +105,30 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
     let station = config.station.as_ref().context(
         "station.url is not set; fill in the block 'station' of the configuration (`niagara-bridge init` writes one)",
     )?;
-    let session = WebSession::new(web_options(station), SystemClock::shared())?;
-    let mut facade = StationFacade::new(session, TypeCache::new(), station.time_zone);
-    if let Some(fox) = &station.fox {
-        facade = facade.with_fox(fox.clone(), station.trust.clone());
-    }
-    let facade = Arc::new(facade);
+    let clock = SystemClock::shared();
+    let make = facades(station.clone(), clock.clone());
+    let facade = Arc::new(make(&station.user, station.password.clone())?);
+    let identities = Arc::new(Identities::new(&config.data_dir, clock.clone()));
+    let limits = SessionLimits {
+        most: config.user_sessions,
+        idle: config.user_idle,
+    };
+    let credentials = credentials(config)?;
+    let gate = match config.enable_test_setup {
+        true => TestSetupGate::open_for(config.test_setup_time, clock.clone()),
+        false => TestSetupGate::closed(clock.clone()),
+    };
+    let users = UserStations::new(facade.clone(), credentials, make, limits, clock);
+    let users = Arc::new(users);
     let policy = SharedPolicy::new(Policy::of(config));
     let knowledge = Arc::new(open_knowledge(config, policy.clone()));
-    let stations: SharedStations = Arc::new(ServiceStation(facade.clone()));
-    let tools = tools(config, stations.clone(), knowledge.clone())?;
+    let stations: SharedStations = users.clone();
+    let setup = SetupTestUser {
+        identities: identities.clone(),
+        stations: stations.clone(),
+        gate,
+    };
+    let tools = tools(config, stations.clone(), knowledge.clone(), setup)?;
     let mut bridge = Bridge::new(
         tools,
         resources(&knowledge, stations),
@@ -113,7 +142,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
     ];
     Ok(Assembly {
         bridge: Arc::new(bridge),
-        authenticator: Authenticator::new(config.api_token.clone(), None),
+        authenticator: Authenticator::new(config.api_token.clone(), Some(identities.clone())),
         health: Health::new(
             Arc::new(ServiceProbe(facade.clone())),
             Arc::new(KnowledgeFile(knowledge.clone())),
@@ -129,7 +158,11 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
             limits: config.inbound,
             tls: None,
         },
-        station: StationEnd(facade),
+        station: StationEnd {
+            service: facade,
+            users,
+        },
+        identities,
         policy,
         knowledge,
     })
@@ -155,7 +188,13 @@ pub fn definitions_only() -> anyhow::Result<Bridge> {
     let config = crate::config::load::load(None, [])?;
     let knowledge = Arc::new(KnowledgeStore::open(""));
     let stations: SharedStations = Arc::new(NoStation);
-    let tools = tools(&config, stations.clone(), knowledge.clone())?;
+    let clock = SystemClock::shared();
+    let setup = SetupTestUser {
+        identities: Arc::new(Identities::new(Path::new(""), clock.clone())),
+        stations: stations.clone(),
+        gate: TestSetupGate::closed(clock),
+    };
+    let tools = tools(&config, stations.clone(), knowledge.clone(), setup)?;
     Ok(Bridge::new(
         tools,
         resources(&knowledge, stations),
@@ -163,12 +202,41 @@ pub fn definitions_only() -> anyhow::Result<Bridge> {
     ))
 }
 
-fn web_options(station: &StationConfig) -> WebOptions {
-    let mut options = WebOptions::new(
-        station.url.clone(),
-        station.user.clone(),
-        station.password.clone(),
-    );
+/// Makes the facade of any account of the station; all share the types that were learned.
+fn facades(station: StationConfig, clock: SharedClock) -> MakeFacade {
+    let types = TypeCache::new();
+    Box::new(move |user, password| {
+        let session = WebSession::new(web_options(&station, user, password), clock.clone())?;
+        let facade = StationFacade::new(session, types.clone(), station.time_zone);
+        Ok(match &station.fox {
+            Some(fox) => facade.with_fox(fox.clone(), station.trust.clone()),
+            None => facade,
+        })
+    })
+}
+
+/// The vault of the data folder, if its key is known.
+fn credentials(config: &Config) -> Result<Credentials, IdentityError> {
+    let file = vault_file(&config.data_dir);
+    match VaultKey::find(config.vault_key_file.as_deref(), |name| {
+        std::env::var_os(name)
+    }) {
+        Ok(key) => Ok(Credentials::Vault(Box::new(Vault::open(file, &key)?))),
+        Err(error @ IdentityError::NoKey) => {
+            if file.exists() {
+                tracing::warn!(file = %file.display(), %error, "bound users read by the service account and change nothing");
+            }
+            Ok(Credentials::None {
+                reason: error.to_string(),
+            })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// How an account reaches the station.
+pub(super) fn web_options(station: &StationConfig, user: &str, password: Secret) -> WebOptions {
+    let mut options = WebOptions::new(station.url.clone(), user, password);
     options.scheme = station.scheme;
     options.trust = station.trust.clone();
     options.limits = station.limits.clone();
@@ -180,13 +248,16 @@ fn tools(
     config: &Config,
     stations: SharedStations,
     knowledge: Arc<KnowledgeStore>,
+    setup: SetupTestUser,
 ) -> anyhow::Result<Registry> {
     let registry = Registry::builder()
+        .acting_by(stations.clone())
         .tools(reading_tools(
             stations,
             knowledge,
             config.max_history_records,
         ))
+        .tool(setup)
         .offer(offer(config))
         .build()?;
     Ok(registry)

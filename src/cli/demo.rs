@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use mock_station::clock::{StationClock, SystemClock};
@@ -21,6 +22,7 @@ use super::shutdown::{self, Ending};
 use crate::config::load::Settings;
 use crate::config::{Config, LogFormat, Secret, check_token};
 use crate::durable_file::Staged;
+use crate::identity::{Identities, Vault, VaultKey, vault_file};
 use crate::knowledge::{DocumentFormat, KnowledgeState, KnowledgeStore, demo_model};
 
 /// The environment variable that the printed stdio configuration uses.
@@ -59,12 +61,14 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
         .context("the stand-in station cannot start")?;
     let mut config = demo_config(&station.url(), &token, folder.path())?;
     config.listen = options.listen;
+    config.enable_test_setup = options.test_setup;
+    let users = bound_users(&mut config)?;
     let mapped = mapped_site(&config.knowledge_file)?;
     let (stop, watcher) = shutdown::watch();
     let (server, end) = start_http(assemble(&config)?, &config, stop).await?;
     print!(
         "{}",
-        greeting(&server.endpoint(), &station.url(), &token, &mapped)
+        greeting(&server.endpoint(), &station.url(), &token, &users, &mapped)
     );
     server.wait().await;
     let ending = watcher.await.unwrap_or(Ending::Finished);
@@ -102,6 +106,32 @@ fn demo_config(station: &str, token: &str, data_dir: &Path) -> anyhow::Result<Co
     Ok(Config::from_settings(&settings)?)
 }
 
+/// A station user with a token of their own.
+type BoundUser = (&'static str, Zeroizing<String>);
+
+/// Binds the people of the demo site, as `niagara-bridge user bind` would; their tokens are made anew at each start.
+fn bound_users(config: &mut Config) -> anyhow::Result<Vec<BoundUser>> {
+    let key_file = config.data_dir.join("demo-vault.key");
+    let key = match key_file.exists() {
+        true => VaultKey::from_file(&key_file)?,
+        false => VaultKey::make(&key_file)?,
+    };
+    let vault = Vault::open(vault_file(&config.data_dir), &key)?;
+    let identities = Identities::new(&config.data_dir, crate::clock::SystemClock::shared());
+    // Test setups bind the service account's user as well.
+    let bridge = accounts::BRIDGE;
+    vault.keep(bridge.user, &Secret::new(bridge.password))?;
+    let mut users = Vec::new();
+    for account in [accounts::ADMIN, accounts::OPERATOR, accounts::VIEWER] {
+        vault.keep(account.user, &Secret::new(account.password))?;
+        let token = mint_token()?;
+        identities.grant(account.user, &token, None, None, Duration::ZERO)?;
+        users.push((account.user, token));
+    }
+    config.vault_key_file = Some(key_file);
+    Ok(users)
+}
+
 /// Makes sure that the demo has a knowledge file, and tells what it maps; one from an earlier run is left as it is.
 fn mapped_site(file: &Path) -> anyhow::Result<String> {
     if !file.exists() {
@@ -131,7 +161,13 @@ fn mapped_site(file: &Path) -> anyhow::Result<String> {
 }
 
 /// What to paste where.
-fn greeting(endpoint: &str, station: &str, token: &str, mapped: &str) -> String {
+fn greeting(
+    endpoint: &str,
+    station: &str,
+    token: &str,
+    users: &[BoundUser],
+    mapped: &str,
+) -> String {
     let program = std::env::current_exe().map_or_else(
         |_| "niagara-bridge".into(),
         |path| path.display().to_string(),
@@ -149,7 +185,14 @@ fn greeting(endpoint: &str, station: &str, token: &str, mapped: &str) -> String 
         "The stand-in station Harborview runs at {station}, the bridge to it at"
     );
     let _ = writeln!(text, "\n  endpoint  {endpoint}\n  token     {token}\n");
-    let _ = writeln!(text, "{mapped}\n");
+    let _ = writeln!(
+        text,
+        "Tokens of people, each acting as that station user with that user's rights:\n"
+    );
+    for (user, token) in users {
+        let _ = writeln!(text, "  {user:<9} {}", token.as_str());
+    }
+    let _ = writeln!(text, "\n{mapped}\n");
     let _ = writeln!(
         text,
         "Configuration for clients that speak HTTP:\n\n{http:#}\n"
@@ -212,8 +255,10 @@ mod tests {
             "http://127.0.0.1:1/niagaramcp/mcp",
             "http://127.0.0.1:2",
             "the-token",
+            &[("operator", Zeroizing::new("her-token".into()))],
             "The site is mapped.",
         );
+        assert!(text.contains("\n  operator  her-token\n"), "{text}");
         let blocks: Vec<serde_json::Value> = text
             .split("\n\n")
             .filter(|block| block.starts_with('{'))

@@ -16,12 +16,14 @@ use super::shutdown::{self, Ending};
 use crate::config::Config;
 use crate::config::load::{ENVIRONMENT_PREFIX, Settings, read};
 use crate::config::policy::SharedPolicy;
+use crate::identity::IdentityError;
 use crate::knowledge::KnowledgeStore;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::certificate::{CertificateSource, Certificates};
 use crate::mcp::http::{HttpServer, OpenSessions};
 use crate::mcp::list_changes::follow_knowledge;
 use crate::mcp::stdio;
+use crate::tools::station_access::StationDirectory;
 use crate::tools::{Principal, ToolSets};
 
 /// Serves until the end is asked for.
@@ -47,7 +49,11 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
         log,
     });
     if options.stdio {
-        serve_stdio(assembly, source, stop.clone()).await?;
+        let caller = match options.as_user {
+            Some(name) => acting_user(&assembly, name)?,
+            None => (Principal::Service, ToolSets::all()),
+        };
+        serve_stdio(assembly, caller, source, stop.clone()).await?;
     } else {
         serve_http(assembly, &config, source, stop.clone()).await?;
     }
@@ -138,8 +144,19 @@ fn watch_knowledge(knowledge: &Arc<KnowledgeStore>, stop: CancellationToken) {
     }
 }
 
+/// The user of `--as`, with what that user may call.
+fn acting_user(assembly: &Assembly, name: String) -> anyhow::Result<(Principal, ToolSets)> {
+    let rights = assembly.identities.rights(&name)?;
+    let rights = rights.ok_or_else(|| IdentityError::UnknownUser { name: name.clone() })?;
+    let principal = Principal::User { name };
+    let acting = assembly.station.users().may_change_station(&principal);
+    acting.map_err(|reason| anyhow::anyhow!("--as {principal} is not possible: {reason}"))?;
+    Ok((principal, rights.within(ToolSets::all())))
+}
+
 async fn serve_stdio(
     assembly: Assembly,
+    (principal, toolsets): (Principal, ToolSets),
     source: Option<Source>,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
@@ -151,8 +168,8 @@ async fn serve_stdio(
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     let bridge = assembly.bridge.clone();
     follow_knowledge(bridge.clone(), &assembly.knowledge, stop.clone());
-    let toolsets = ToolSets::all();
-    let outcome = stdio::serve(bridge, Principal::Service, toolsets, input, output, stop).await;
+    assembly.station.users().keep_tidy(stop.clone());
+    let outcome = stdio::serve(bridge, principal, toolsets, input, output, stop).await;
     assembly.station.close().await;
     outcome.context("the session ended by a fault")
 }
@@ -165,7 +182,8 @@ async fn serve_http(
 ) -> anyhow::Result<()> {
     if config.api_token.is_none() {
         tracing::warn!(
-            "apiToken is not set: every request will be refused; `niagara-bridge init FILE` makes a token"
+            "apiToken is not set: only users' own tokens are accepted (`niagara-bridge user bind NAME`); \
+             `niagara-bridge init FILE` makes one"
         );
     }
     let (bridge, policy) = (assembly.bridge.clone(), assembly.policy.clone());
@@ -198,8 +216,10 @@ pub async fn start_http(
         mut http,
         station,
         knowledge,
+        identities: _,
         policy: _,
     } = assembly;
+    station.users().keep_tidy(stop.clone());
     follow_knowledge(bridge.clone(), &knowledge, stop.clone());
     watch_knowledge(&knowledge, stop.clone());
     if let Some(source) = &config.tls {

@@ -91,7 +91,7 @@ pub const KEYS: &[Key] = &[
         "apiToken",
         Kind::Secret,
         "",
-        "Bearer token of the service identity, 32 characters or more. Empty: every request is refused.",
+        "Bearer token of the service identity, 32 characters or more. Empty: only users' own tokens are accepted.",
     ),
     key(
         "showLog",
@@ -145,7 +145,7 @@ pub const KEYS: &[Key] = &[
         "enableTestSetup",
         Kind::Flag,
         "false",
-        "Allows the tool setupTestUser.",
+        "Opens the tool setupTestUser to callers on this machine (and behind a proxy on it). Only for test benches.",
     ),
     key(
         "maxHistoryRecordsPerQuery",
@@ -269,6 +269,30 @@ pub const KEYS: &[Key] = &[
         "Milliseconds between a write and reading it back.",
     ),
     key(
+        "identity.vaultKeyFile",
+        Kind::Text,
+        "",
+        "File with the key of the vault of users' station passwords; `niagara-bridge user key FILE` makes one.",
+    ),
+    key(
+        "identity.idleLogoutSec",
+        Kind::Whole(1, 86_400),
+        "900",
+        "Seconds after which an unused station session of a user is logged out.",
+    ),
+    key(
+        "identity.maxSessions",
+        Kind::Whole(1, 1000),
+        "64",
+        "Station sessions of users that are open at the same time; the one unused for longest makes room.",
+    ),
+    key(
+        "identity.testSetupMinutes",
+        Kind::Whole(1, 1440),
+        "60",
+        "Minutes after the start for which enableTestSetup has effect.",
+    ),
+    key(
         "limits.inFlight",
         Kind::Whole(1, 64),
         "4",
@@ -339,7 +363,6 @@ pub const KEYS: &[Key] = &[
 /// Keys that are accepted, so that files written for the in-station module load, while nothing acts on them in this
 /// version; `init` leaves them out. Whoever gives one its function takes it off this list.
 pub const WITHOUT_FUNCTION: &[&str] = &[
-    "enableTestSetup",
     "writes.enabled",
     "writes.serviceAccountMayWrite",
     "writes.readbackDelayMs",

@@ -42,7 +42,7 @@ pub struct SessionLimits {
 /// Where the passwords of users are.
 pub enum Credentials {
     /// In this vault.
-    Vault(Vault),
+    Vault(Box<Vault>),
     /// Nowhere that can be opened; the text says why and what to do.
     None { reason: String },
 }
@@ -55,9 +55,9 @@ struct Open {
 }
 
 impl Open {
-    /// Whether a call or a subscription holds the session at present.
+    /// Whether a call or a subscription needs the session at present.
     fn is_held(&self) -> bool {
-        Arc::strong_count(&self.facade) > 1
+        Arc::strong_count(&self.facade) > 1 || self.facade.watched_points() > 0
     }
 }
 
@@ -145,7 +145,9 @@ impl UserStations {
         let facade = made.facade.clone();
         match open.entry(name.to_owned()) {
             Entry::Occupied(mut known) => farewell(known.insert(made)),
-            Entry::Vacant(place) => drop(place.insert(made)),
+            Entry::Vacant(place) => {
+                place.insert(made);
+            }
         }
         Ok(Some(facade))
     }
@@ -260,7 +262,10 @@ fn cannot_act(name: &str, reason: &str) -> ToolError {
 async fn close_all(sessions: Vec<Open>) {
     let farewells = sessions.into_iter().map(|session| async move {
         let facade = session.facade;
-        if tokio::time::timeout(FAREWELL, facade.close()).await.is_err() {
+        if tokio::time::timeout(FAREWELL, facade.close())
+            .await
+            .is_err()
+        {
             tracing::warn!(
                 user = facade.web().user(),
                 "the station did not answer the logout; the session ends when it has been idle"

@@ -18,7 +18,7 @@ use super::rights::Rights;
 const VERSION: u32 = 1;
 
 /// Bytes of the salt (Tool surface §3).
-const SALT_BYTES: usize = 16;
+pub const SALT_BYTES: usize = 16;
 
 /// Characters of a digest.
 const DIGEST_LENGTH: usize = 64;

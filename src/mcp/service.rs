@@ -31,6 +31,8 @@ pub struct Caller {
     pub principal: Principal,
     pub session_id: String,
     pub toolsets: ToolSets,
+    /// The caller runs on the bridge's own machine.
+    pub from_this_machine: bool,
     /// Where notifications of this request go; without it they go to the session's only stream.
     pub outlet: Option<mpsc::Sender<Value>>,
     /// The context of a request that stands alone (revision 2026-07-28).
@@ -205,6 +207,7 @@ impl BridgeService {
         call.session_id = caller.session_id.clone();
         call.request_id = request_id.to_owned();
         call.toolsets = caller.toolsets.clone();
+        call.from_this_machine = caller.from_this_machine;
         let conversation = Conversation::open(&mut call, &caller, context, &self.state);
         (call, conversation)
     }

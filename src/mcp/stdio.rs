@@ -50,6 +50,7 @@ where
         principal,
         session_id: String::new(),
         toolsets,
+        from_this_machine: true,
         outlet: None,
         declared: None,
     };

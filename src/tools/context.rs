@@ -241,6 +241,8 @@ pub struct CallContext {
     pub session_id: String,
     /// Names this request in log lines, audit records and answers about faults; empty outside a server.
     pub request_id: String,
+    /// The caller runs on the bridge's own machine.
+    pub from_this_machine: bool,
     /// Facts of the server.
     pub server: Arc<dyn ServerFacts>,
 }
@@ -262,6 +264,7 @@ impl CallContext {
             toolsets: ToolSets::all(),
             session_id: String::new(),
             request_id: String::new(),
+            from_this_machine: false,
             server,
         }
     }

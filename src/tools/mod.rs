@@ -52,6 +52,7 @@ pub mod standalone_points;
 pub mod station_access;
 pub mod station_difference;
 pub mod suggest_mapping;
+pub mod test_setup;
 pub mod time_argument;
 pub mod unmapped;
 

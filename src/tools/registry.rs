@@ -10,13 +10,14 @@ use serde_json::{Map, Value, json};
 use tracing::Instrument;
 
 use super::arguments::{Arguments, apply_conventions};
-use super::context::{CallContext, ToolSets};
+use super::context::{CallContext, Principal, ToolSets};
 pub use super::definition::{
     Annotations, Category, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput, ToolResult,
 };
 use super::error::{ErrorCode, RpcError, ToolError};
 pub use super::offer::Offer;
 use super::schema::{SchemaError, Validator, Violation};
+use super::station_access::SharedStations;
 use crate::station::echo::shortened;
 
 /// A tool that respects its deadline still needs a moment to shape a partial answer.
@@ -96,6 +97,7 @@ struct Entry {
 pub struct RegistryBuilder {
     tools: Vec<Arc<dyn Tool>>,
     offer: Offer,
+    stations: Option<SharedStations>,
 }
 
 impl RegistryBuilder {
@@ -119,6 +121,12 @@ impl RegistryBuilder {
     /// Leaves out what this offer leaves out.
     pub fn offer(mut self, offer: Offer) -> Self {
         self.offer = offer;
+        self
+    }
+
+    /// Refuses tools that change the station to callers in whose name these cannot act.
+    pub fn acting_by(mut self, stations: SharedStations) -> Self {
+        self.stations = Some(stations);
         self
     }
 
@@ -158,6 +166,7 @@ impl RegistryBuilder {
                 .map(|entry| (entry.definition.name.clone(), entry))
                 .collect(),
             offer: RwLock::default(),
+            stations: self.stations,
         };
         registry.set_offer(self.offer);
         Ok(registry)
@@ -180,6 +189,7 @@ fn place(definition: &ToolDefinition) -> (usize, String) {
 pub struct Registry {
     entries: IndexMap<String, Entry>,
     offer: RwLock<Arc<Offer>>,
+    stations: Option<SharedStations>,
 }
 
 impl Registry {
@@ -252,6 +262,12 @@ impl Registry {
         let definition = &entry.definition;
         if definition.requires_user_context && context.principal.user().is_none() {
             return Err(needs_user(name));
+        }
+        if definition.changes_station()
+            && let Some(stations) = &self.stations
+            && let Err(reason) = stations.may_change_station(&context.principal)
+        {
+            return Err(cannot_act(name, &context.principal, &reason));
         }
         let arguments = entry.check(arguments)?;
         context.deadline = context.deadline.min(Instant::now() + definition.limit);
@@ -383,6 +399,19 @@ fn needs_user(name: &str) -> RpcError {
     )
     .with("tool", name)
     .with("requiresUserContext", true)
+}
+
+/// A known user without a station credential (Tool surface §3).
+fn cannot_act(name: &str, principal: &Principal, reason: &str) -> RpcError {
+    RpcError::new(
+        ErrorCode::UserNotFound,
+        format!(
+            "The tool '{name}' changes the station, and the bridge cannot do that as '{principal}': {reason}."
+        ),
+    )
+    .with("tool", name)
+    .with("requiresUserContext", true)
+    .with("reason", reason)
 }
 
 fn invalid_arguments(tool: &str, violation: &Violation) -> RpcError {

@@ -13,8 +13,16 @@ pub trait StationDirectory: Send + Sync {
     /// The facade whose station account is the caller's.
     ///
     /// # Errors
-    /// −32011 when the bridge holds no station credential for this user.
+    /// −32011 when the station credential of this user cannot be used.
     fn for_caller(&self, principal: &Principal) -> Result<Arc<StationFacade>, ToolError>;
+
+    /// Whether the station can be changed in the caller's name.
+    ///
+    /// # Errors
+    /// Why not, and what to do, for a user whose station password the bridge does not have (Tool surface §3).
+    fn may_change_station(&self, _principal: &Principal) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// A directory handed around by reference count.

@@ -176,6 +176,8 @@ fn is_loopback(name: &str) -> bool {
 pub struct Admitted {
     pub principal: Principal,
     pub toolsets: ToolSets,
+    /// The connection comes from the bridge's own machine; a proxy there stands for all its clients.
+    pub from_this_machine: bool,
 }
 
 /// Lets a request in or answers it.
@@ -270,6 +272,7 @@ async fn check(
     Ok(Some(Admitted {
         principal,
         toolsets,
+        from_this_machine: address.is_some_and(|address| address.to_canonical().is_loopback()),
     }))
 }
 

@@ -261,6 +261,7 @@ pub async fn messages(
         principal: admitted.principal,
         session_id: id,
         toolsets: admitted.toolsets,
+        from_this_machine: admitted.from_this_machine,
         outlet: None,
         declared: None,
     };

@@ -62,6 +62,7 @@ pub async fn serve(
         principal: admitted.principal,
         session_id: String::new(),
         toolsets: admitted.toolsets,
+        from_this_machine: admitted.from_this_machine,
         // Without a stream there is no place for notifications.
         outlet: accepted.reads_streams().then_some(outlet),
         declared: Some(Arc::new(declared)),

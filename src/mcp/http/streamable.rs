@@ -248,6 +248,7 @@ fn caller(session: &Session, admitted: Admitted, outlet: Option<mpsc::Sender<Val
         principal: admitted.principal,
         session_id: session.id.clone(),
         toolsets: admitted.toolsets,
+        from_this_machine: admitted.from_this_machine,
         outlet,
         declared: None,
     }
