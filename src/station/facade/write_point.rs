@@ -13,6 +13,7 @@ use super::write_target::{WriteTarget, doubt, doubt_scope, needs_to_invoke, need
 use super::write_value::{Given, point_value};
 use crate::station::boxp::encode::{override_argument, simple, status_value};
 use crate::station::boxp::point::PointKind;
+use crate::station::boxp::types::display_name;
 use crate::station::boxp::{Node, PointView};
 use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
@@ -122,16 +123,20 @@ impl StationFacade {
         order: &PointOrder,
         settle: Duration,
     ) -> WriteResult<PointCommand> {
-        match self.write_target(scope, ord).await {
+        let refusal = match self.write_target(scope, ord).await {
             Ok(target) => {
-                self.command_by_box(scope, ord, &target, order, settle)
-                    .await
+                let sent = self.command_by_box(scope, ord, &target, order, settle);
+                match sent.await {
+                    // No server session is free, say: nothing was sent.
+                    Err(WriteError::Facade(error)) if self.may_fall_back(&error) => error,
+                    outcome => return outcome,
+                }
             }
-            Err(error) if self.may_fall_back(&error) => {
-                self.command_by_obix(scope, ord, order, settle, error).await
-            }
-            Err(error) => Err(error.into()),
-        }
+            Err(error) if self.may_fall_back(&error) => error,
+            Err(error) => return Err(error.into()),
+        };
+        self.command_by_obix(scope, ord, order, settle, refusal)
+            .await
     }
 
     async fn command_by_box(
@@ -280,13 +285,14 @@ impl StationFacade {
         let target = self.write_target(scope, ord).await?;
         let point = writable(&target)?;
         let array = point.priority_array.as_ref();
+        let name = match (&target.node.display_name, ord.slot_path()) {
+            (None, Some(path)) => path.name().map(|name| name.display()).unwrap_or_default(),
+            _ => display_name(&target.node),
+        };
         Ok(PointObserved {
             input: array.map(|array| array.get(priority).clone()),
             expires: point.override_expiration,
-            reading: reading_of(
-                point,
-                crate::station::boxp::types::display_name(&target.node),
-            ),
+            reading: reading_of(point, name),
         })
     }
 
