@@ -434,7 +434,7 @@ async fn what_is_mapped_is_left_out_and_nothing_is_written() {
 #[tokio::test]
 async fn hundreds_of_points_take_one_query_and_come_in_pages() {
     let bench = bench(SiteName::Harborview, |_| {}).await;
-    let arguments = json!({"ord": "slot:/Drivers", "limit": 7});
+    let arguments = json!({"ord": "slot:/Drivers", "limit": 20});
     bench.answer("suggestMapping", arguments.clone()).await;
     let before = bench.mock.requests().len();
     let page = bench.answer("suggestMapping", arguments.clone()).await;
@@ -442,7 +442,7 @@ async fn hundreds_of_points_take_one_query_and_come_in_pages() {
     assert!(page["pointCount"].as_u64() > Some(500));
     assert_eq!(
         (&page["count"], &page["nextOffset"]),
-        (&json!(7), &json!(7))
+        (&json!(20), &json!(20))
     );
     let paged = all_equipment(&bench, arguments).await;
     let whole = json!({"ord": "slot:/Drivers", "limit": 200});

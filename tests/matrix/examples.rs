@@ -169,7 +169,7 @@ fn table() -> Vec<Example> {
             &[],
         ),
         row("findPoints", json!({"text": "ahu"}), &[]),
-        row("checkKnowledgeIntegrity", json!({}), &[]),
+        row("checkKnowledgeIntegrity", json!({}), all),
         row("getDiagnosticDump", json!({}), &[]),
         row("getFeatureDump", json!({"format": "json"}), &[]),
         row("listHistories", json!({"limit": 100}), all),
