@@ -245,6 +245,8 @@ impl Shared {
 
     /// Puts a new snapshot in place and tells whoever waits for changes.
     fn publish(&self, fresh: KnowledgeSnapshot) {
+        // Whoever changed the model has waited for the disk anyway; whoever searches next does not wait for the index.
+        fresh.model.search_index();
         let before = std::mem::replace(
             &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
             fresh.clone(),

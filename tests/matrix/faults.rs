@@ -111,6 +111,7 @@ fn troubles() -> Vec<Trouble> {
         )
         .stalling(),
         Trouble::new(FaultKind::Cut, &["station-unreachable"]),
+        Trouble::new(FaultKind::CutAfter, &["station-unreachable"]),
         Trouble::new(
             FaultKind::HalfBody { bytes: None },
             &["station-unreachable", "station-protocol"],
@@ -362,6 +363,7 @@ faults! {
     a_station_that_answers_late: "latency";
     a_station_that_answers_drop_by_drop: "slow-drip";
     connections_that_close: "cut";
+    connections_that_close_after_the_deed: "cut-after";
     answers_that_break_off: "half-body";
     pages_in_place_of_data: "html-page";
     data_under_a_wrong_media_type: "wrong-content-type";
