@@ -59,7 +59,7 @@ impl Desk {
         self.folder.path().join("vault.key")
     }
 
-    fn config_file(&self) -> PathBuf {
+    pub fn config_file(&self) -> PathBuf {
         self.folder.path().join("config.yaml")
     }
 

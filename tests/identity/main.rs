@@ -2,6 +2,7 @@
 
 mod binding;
 mod desk;
+mod process;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;

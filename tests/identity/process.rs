@@ -1,0 +1,156 @@
+//! The program itself: standard input and output as one user, and what its log never tells.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, marked_query, token_of};
+use crate::support::Client;
+
+fn program(desk: &Desk, arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_niagara-bridge"));
+    command
+        .args([
+            "serve",
+            "--log-format",
+            "json",
+            "--log-level",
+            "trace",
+            "--config",
+        ])
+        .arg(desk.config_file())
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.spawn().expect("starts")
+}
+
+/// Everything that was printed, once the program has ended.
+fn outcome(mut child: Child, input: &[Value]) -> (i32, String, String) {
+    let mut stdin = child.stdin.take().expect("input");
+    for line in input {
+        // A program that refuses to start reads nothing.
+        let _ = writeln!(stdin, "{line}");
+    }
+    drop(stdin);
+    let output = child.wait_with_output().expect("ends");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (
+        output.status.code().expect("a code"),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_starts_the_program_acts_as_one_user() {
+    let desk = Desk::new().await;
+    let crew = desk.crew(1);
+    desk.identities()
+        .grant(
+            "guest",
+            "token of guest",
+            None,
+            None,
+            std::time::Duration::ZERO,
+        )
+        .expect("granted");
+    let script = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": "bqlQuery", "arguments": marked_query("by-crew01")}}),
+    ];
+    let child = program(&desk, &["--stdio", "--as", "crew01"]);
+    let ended = tokio::task::spawn_blocking(move || outcome(child, &script));
+    let (code, answers, log) = ended.await.expect("ran");
+    assert_eq!(code, 0, "{log}");
+    let last: Value =
+        serde_json::from_str(answers.lines().last().expect("an answer")).expect("JSON");
+    assert_eq!(last["result"]["isError"], false, "{last}");
+    let asked = desk.station.requests();
+    let mut marked = asked
+        .iter()
+        .filter(|request| request.target.contains("by-crew01"));
+    assert!(marked.clone().count() > 0);
+    assert!(marked.all(|request| request.user.as_deref() == Some("crew01")));
+    assert!(!answers.contains(&crew[0].password) && !log.contains(&crew[0].password));
+    assert_eq!(desk.station.sessions(), 0, "logged out at the end");
+
+    for (name, words) in [
+        ("guest", "no station password of 'guest'"),
+        ("nobody", "no user 'nobody'"),
+    ] {
+        let child = program(&desk, &["--stdio", "--as", name]);
+        let (code, _, log) = tokio::task::spawn_blocking(move || outcome(child, &[]))
+            .await
+            .expect("ran");
+        assert_eq!(code, 1);
+        assert!(log.contains(words), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_most_talkative_log_tells_no_password_token_or_digest() {
+    let desk = Desk::new().await;
+    let crew = desk.crew(2);
+    let mut child = program(&desk, &[]);
+    let mut log = BufReader::new(child.stderr.take().expect("a log"));
+    let (log, said, endpoint) = tokio::task::spawn_blocking(move || {
+        let mut said = String::new();
+        loop {
+            let mut line = String::new();
+            assert_ne!(
+                log.read_line(&mut line).expect("read"),
+                0,
+                "ended early: {said}"
+            );
+            said += &line;
+            let line: Value = serde_json::from_str(&line).expect("a log line is JSON");
+            if let Some(endpoint) = line.pointer("/fields/endpoint").or(line.get("endpoint")) {
+                let endpoint = endpoint.as_str().expect("text").to_owned();
+                return (log, said, endpoint);
+            }
+        }
+    })
+    .await
+    .expect("started");
+    let rest = std::thread::spawn(move || {
+        let (mut log, mut text) = (log, String::new());
+        log.read_to_string(&mut text).expect("UTF-8");
+        text
+    });
+    desk.station
+        .change_password(&crew[1].user, "Another-1")
+        .expect("changed");
+    for member in &crew {
+        let mut client = Client::new(endpoint.clone(), &token_of(&member.user));
+        client.initialize().await;
+        client.call("bqlQuery", marked_query("x")).await;
+    }
+    let wrong = Client::new(endpoint, "Sentinel-token-of-nobody");
+    assert_eq!(wrong.post(json!({})).await.status(), 401);
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    let log = said + &rest.join().expect("read");
+    assert!(
+        log.contains("crew01") && log.contains("crew02"),
+        "both were at work"
+    );
+    let stored = std::fs::read_to_string(desk.identities().path()).expect("users.json");
+    let digests = stored
+        .split("tokenHash\": \"")
+        .skip(1)
+        .filter_map(|rest| rest.get(..64));
+    let secrets = crew
+        .iter()
+        .flat_map(|member| [member.password.clone(), token_of(&member.user)]);
+    let other = ["Sentinel".to_owned()]
+        .into_iter()
+        .chain(digests.map(str::to_owned));
+    for secret in secrets.chain(other) {
+        assert!(!log.contains(&secret), "{secret} was logged");
+    }
+}
