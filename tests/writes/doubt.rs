@@ -186,3 +186,42 @@ async fn obix_commands_levels_eight_and_one_where_box_is_not_offered() {
     assert_eq!(posts(&site), before + 1, "it was sent once");
     assert_eq!(site.input("slot:/Logic/Setpoint", "in8").0, "25.0");
 }
+
+#[tokio::test]
+async fn a_station_without_a_free_server_session_is_commanded_over_obix() {
+    let site = site().await;
+    let switches = site.frozen.station.switches();
+    switches.change(|switches| switches.boxs.session_limit = 0);
+    let path = "slot:/Logic/Setpoint";
+    let command = site
+        .command(path, 8, Given::Integer(22))
+        .await
+        .expect("taken");
+    assert_eq!(command.route, WriteRoute::Obix);
+    assert_eq!(site.input(path, "in8").0, "22.0");
+    let error = site
+        .command(path, 9, Given::Integer(22))
+        .await
+        .expect_err("BOX only");
+    assert!(!error.is_in_doubt(), "{error:?}");
+    assert!(error.to_string().contains("server session"), "{error}");
+    assert_eq!(site.writes(), [], "no BOX message asked for a change");
+}
+
+#[tokio::test]
+async fn a_write_that_the_station_answers_as_gone_is_not_sent_again() {
+    let site = site().await;
+    let path = "slot:/Logic/Setpoint";
+    site.command(path, 9, Given::Integer(21))
+        .await
+        .expect("taken");
+    site.writes();
+    site.break_next_write(Interface::Box, FaultKind::SessionLost);
+    let error = site
+        .command(path, 9, Given::Integer(25))
+        .await
+        .expect_err("the session ended under it");
+    assert!(!error.is_in_doubt(), "the station said no: {error:?}");
+    assert_eq!(outcomes(&site), [WriteOutcome::Lost]);
+    assert_eq!(site.input(path, "in9").0, "21.0");
+}
