@@ -4,6 +4,7 @@
 //! - [`load`]: file and environment → checked settings; unknown keys are refused with their line.
 //! - `tree`: the text, each value read as its key wants it.
 //! - [`policy`]: what tools may do, changeable while the bridge runs.
+//! - [`writes`]: what people may change on the station.
 //! - [`watch`]: notices that the file changed.
 //! - [`template`]: the commented file that `init` writes.
 
@@ -12,6 +13,7 @@ pub mod load;
 pub mod policy;
 pub mod template;
 mod tree;
+pub mod writes;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -31,6 +33,7 @@ use crate::station::http::{HttpLimits, Trust};
 use crate::station::web::LoginScheme;
 use crate::tools::ToolSets;
 use load::{ConfigError, Settings};
+use writes::WriteRules;
 
 /// Shortest accepted `apiToken`, in characters: it stands for the whole service account.
 pub const TOKEN_LENGTH: usize = 32;
@@ -89,9 +92,7 @@ pub struct Config {
     pub knowledge_read_only: bool,
     /// None when `station.url` is not set.
     pub station: Option<StationConfig>,
-    pub writes_enabled: bool,
-    pub service_account_may_write: bool,
-    pub readback_delay: Duration,
+    pub writes: WriteRules,
     pub inbound: InboundLimits,
     pub body_limit: usize,
     pub facility_id: Option<String>,
@@ -159,9 +160,7 @@ impl Config {
             knowledge_backup_count: settings.count("knowledgeBackupCount"),
             knowledge_read_only: settings.flag("knowledge.readOnly"),
             station: station(settings)?,
-            writes_enabled: settings.flag("writes.enabled"),
-            service_account_may_write: settings.flag("writes.serviceAccountMayWrite"),
-            readback_delay: Duration::from_millis(settings.count("writes.readbackDelayMs") as u64),
+            writes: WriteRules::read(settings)?,
             inbound: InboundLimits {
                 per_principal: settings.count("limits.inboundPerPrincipal") as u32,
                 per_address: settings.count("limits.inboundPerAddress") as u32,

@@ -110,7 +110,7 @@ async fn an_operator_changes_the_offer_while_a_client_is_connected() {
     let mut client = running.client();
     client.initialize().await;
     assert!(running.tools(&client).await.contains(&"bqlQuery".into()));
-    assert!(!running.policy.current().writes_enabled);
+    assert!(!running.policy.current().writes.enabled);
 
     let changes =
         json!({ "disabledTools": "bqlquery", "toolsets": ["read"], "writes": { "enabled": true } });
@@ -118,7 +118,7 @@ async fn an_operator_changes_the_offer_while_a_client_is_connected() {
     let tools = running.tools(&client).await;
     assert!(!tools.contains(&"bqlQuery".into()) && !tools.contains(&"echo".into()));
     assert!(tools.contains(&"readPoint".into()));
-    assert!(running.policy.current().writes_enabled);
+    assert!(running.policy.current().writes.enabled);
 
     running.change(&json!({ "streamableEnabled": false })).await;
     let refused = client.post(request("ping", json!({}))).await;

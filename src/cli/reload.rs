@@ -16,7 +16,7 @@ use crate::mcp::bridge::Bridge;
 use crate::mcp::http::OpenSessions;
 
 /// Settings that take effect at once; everything else needs a restart.
-const LIVE: [&str; 12] = [
+const LIVE: [&str; 21] = [
     "enabled",
     "showLog",
     "log.level",
@@ -26,6 +26,15 @@ const LIVE: [&str; 12] = [
     "toolsets",
     "writes.enabled",
     "writes.serviceAccountMayWrite",
+    "writes.readbackDelayMs",
+    "writes.allow",
+    "writes.deny",
+    "writes.priorities",
+    "writes.principals",
+    "writes.maxOverrideMinutes",
+    "writes.ratePerMinute",
+    "writes.confirm",
+    "writes.confirmDestructive",
     "knowledge.readOnly",
     "camber.allow",
     "camber.principals",

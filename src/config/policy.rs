@@ -6,14 +6,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::Value;
 
 use super::Config;
+use super::writes::WriteRules;
 
 /// What is allowed at present.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// `writes.enabled`: tools may change the station.
-    pub writes_enabled: bool,
-    /// `writes.serviceAccountMayWrite`: writePoint works with `apiToken`.
-    pub service_account_may_write: bool,
+    /// `writes`: what people may change on the station through the bridge.
+    pub writes: WriteRules,
     /// `knowledge.readOnly`: the knowledge file is not changed.
     pub knowledge_read_only: bool,
     /// `camber.allow`: capabilities offered, `all-active` or names.
@@ -26,8 +25,7 @@ impl Policy {
     /// The policy of a configuration.
     pub fn of(config: &Config) -> Self {
         Self {
-            writes_enabled: config.writes_enabled,
-            service_account_may_write: config.service_account_may_write,
+            writes: config.writes.clone(),
             knowledge_read_only: config.knowledge_read_only,
             camber_allow: config.camber_allow.clone(),
             camber_principals: config.camber_principals.clone(),

@@ -24,7 +24,8 @@ fn an_empty_file_means_the_documented_defaults() {
         [RequiredService::Alarm, RequiredService::History]
     );
     assert_eq!(config.max_history_records, 10_000);
-    assert!(config.enabled && !config.writes_enabled && config.service_account_may_write);
+    assert!(config.enabled && !config.writes.enabled && config.writes.service_account_may_write);
+    assert_eq!(config.writes.readback_delay, Duration::from_secs(1));
     assert!(config.api_token.is_none() && config.station.is_none());
     assert_eq!(config.inbound, InboundLimits::default());
 }
