@@ -1,10 +1,13 @@
 //! readPoint tells what the model holds, over BOX as well as over BQL.
 
+use mock_station::model::accounts::VIEWER;
 use mock_station::model::status::STATUS_NAMES;
-use mock_station::model::{Handle, Station, Value as ModelValue};
+use mock_station::model::{Handle, Station, Value as ModelValue, sample};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, ord_of};
+use crate::support::{Bench, NOW, ord_of};
+
+const OCCUPANCY: &str = "station:|slot:/Logic/Occupancy";
 
 pub fn points(station: &Station) -> Vec<Handle> {
     station
@@ -156,4 +159,24 @@ async fn what_is_no_control_point_is_refused_by_name() {
             "{message} ({type_spec})"
         );
     }
+}
+
+#[tokio::test]
+async fn what_an_account_may_not_read_is_not_made_up() {
+    let now = NOW.parse().expect("a time");
+    let model = sample::station(now).expect("the sample station");
+    let bench = Bench::serving(model, now, |_| {}, VIEWER).await;
+    let slots = bench.answer("getSlots", json!({"ord": OCCUPANCY})).await;
+    let names: Vec<&str> = slots["slots"]
+        .as_array()
+        .expect("slots")
+        .iter()
+        .filter_map(|slot| slot["name"].as_str())
+        .collect();
+    assert!(names.contains(&"out"), "{names:?}");
+    assert!(!names.contains(&"defaultOutput"), "{names:?}");
+
+    let refused = bench.call("readSchedule", json!({"ord": OCCUPANCY})).await;
+    assert_eq!(refused["errorCode"], json!(-32010), "{refused}");
+    assert_eq!(refused["errorData"]["user"], json!("viewer"));
 }

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use super::node::{Node, NodeError, SlotKind};
 use super::types::{Ancestry, AncestrySource};
 use crate::station::ord;
+use crate::station::permissions::Permissions;
 
 /// The slots of a type, its ancestors' first, or the tags of a frozen enumeration.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -123,14 +124,16 @@ impl Contract {
     }
 
     /// The slots of a loaded component: contract order with the component's own values laid over the
-    /// defaults, then its dynamic slots in their order.
+    /// defaults, then its dynamic slots in their order. Properties that are withheld are left out: a default in their
+    /// place would pass for the station's value.
     pub fn merge(&self, node: &Node) -> Vec<Node> {
         let frozen = self
             .slots
             .values()
-            .map(|default| match node.child(default.slot_name()) {
-                Some(own) => lay_over(default, own),
-                None => default.clone(),
+            .filter_map(|default| match node.child(default.slot_name()) {
+                Some(own) => Some(lay_over(default, own)),
+                None if withholds(node, default) => None,
+                None => Some(default.clone()),
             });
         let dynamic = node
             .children
@@ -139,6 +142,17 @@ impl Contract {
             .cloned();
         frozen.chain(dynamic).collect()
     }
+}
+
+/// Whether a property that a load left out may have been left out because this identity may not read it, and not
+/// because it has its default: without admin read only operator properties are loaded (Station web specification §5.4,
+/// §5.5).
+pub fn withholds(node: &Node, slot: &Node) -> bool {
+    let reads_all = |letters: &str| Permissions::parse(letters).contains(Permissions::ADMIN_READ);
+    slot.kind == SlotKind::Property
+        && !slot.has_flag('o')
+        && node.child(slot.slot_name()).is_none()
+        && !node.permissions.as_deref().is_none_or(reads_all)
 }
 
 /// A loaded slot with the description that only its contract carries.
@@ -237,6 +251,22 @@ mod tests {
             Some("baja:Double")
         );
         assert_eq!(display_name(&slots[0]), "Facets");
+    }
+
+    #[test]
+    fn what_an_operator_may_not_read_is_not_filled_with_defaults() {
+        let load = |letters: &str| {
+            let json = json!({"h":"1","t":"control:NumericWritable","l":{"p":letters},"s":[
+                {"nm":"p","n":"mine","t":"baja:String","v":"x"}]});
+            let node = Node::decode(&json).expect("a node");
+            let slots = contract().merge(&node);
+            slots
+                .iter()
+                .map(|slot| slot.slot_name().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(load("rwiRWI"), ["facets", "out", "in16", "set", "mine"]);
+        assert_eq!(load("r"), ["out", "set", "mine"]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use super::points::shown_facets;
 use super::schedule_part::{Part, PartSlot, WholeSchedule, is_schedule_type};
 use super::status_reading::StatusReading;
 use super::view::PointFacets;
+use crate::station::boxp::contract::withholds;
+use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::Ord;
 use crate::station::time::parse_abs_time;
@@ -165,6 +167,16 @@ impl StationFacade {
             || (!is_schedule_type(node.type_name()) && node.child("schedule").is_none())
         {
             return Err(not_a_schedule(ord, node.type_name()));
+        }
+        if let Ok(contract) = self.boxp().contract(scope, node.type_name()).await
+            && let Some(schedule) = contract.slot("schedule")
+            && withholds(&node, schedule)
+        {
+            return Err(FacadeError::Station(StationError::PermissionDenied {
+                user: self.web().user().to_owned(),
+                target: ord.absolute(),
+                detail: "the program of a schedule takes admin read on it".to_owned(),
+            }));
         }
         self.schedule_by_box(scope, ord).await
     }
