@@ -169,8 +169,7 @@ impl StationFacade {
             return Err(not_a_schedule(ord, node.type_name()));
         }
         if let Ok(contract) = self.boxp().contract(scope, node.type_name()).await
-            && let Some(schedule) = contract.slot("schedule")
-            && withholds(&node, schedule)
+            && contract.slots().any(|slot| withholds(&node, slot))
         {
             return Err(FacadeError::Station(StationError::PermissionDenied {
                 user: self.web().user().to_owned(),
