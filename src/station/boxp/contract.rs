@@ -127,14 +127,14 @@ impl Contract {
     /// defaults, then its dynamic slots in their order. Properties that are withheld are left out: a default in their
     /// place would pass for the station's value.
     pub fn merge(&self, node: &Node) -> Vec<Node> {
-        let frozen = self
-            .slots
-            .values()
-            .filter_map(|default| match node.child(default.slot_name()) {
-                Some(own) => Some(lay_over(default, own)),
-                None if withholds(node, default) => None,
-                None => Some(default.clone()),
-            });
+        let frozen =
+            self.slots
+                .values()
+                .filter_map(|default| match node.child(default.slot_name()) {
+                    Some(own) => Some(lay_over(default, own)),
+                    None if withholds(node, default) => None,
+                    None => Some(default.clone()),
+                });
         let dynamic = node
             .children
             .iter()
