@@ -19,12 +19,13 @@ use niagara_bridge::resources::ResourceRegistry;
 use niagara_bridge::resources::point::{PointResource, StationChanges};
 use niagara_bridge::station::boxp::TypeCache;
 use niagara_bridge::station::facade::{ChangePacing, StationFacade};
+use niagara_bridge::tools::overrides::ListOverrides;
 use niagara_bridge::tools::point::ReadPoint;
 use niagara_bridge::tools::station_access::{ServiceStation, SharedStations};
 use niagara_bridge::tools::{Registry, echo::Echo};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
-use support::{Client, TOKEN, events, healthy};
+use support::{Client, TOKEN, events, healthy, request};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -56,6 +57,7 @@ impl Site {
         let tools = Registry::builder()
             .tool(Echo)
             .tool(ReadPoint(stations.clone()))
+            .tool(ListOverrides(stations.clone()))
             .build()
             .expect("tools");
         let changes = Arc::new(StationChanges(stations.clone()));
@@ -127,6 +129,41 @@ fn writable(frozen: &Frozen) -> (Handle, String) {
             (component.handle(), format!("station:|{path}"))
         })
         .expect("a writable point")
+}
+
+#[tokio::test]
+async fn a_call_of_several_station_requests_tells_how_many_are_done() {
+    let site = Site::start().await;
+    let mut client = Client::new(site.server.endpoint(), TOKEN);
+    client.initialize().await;
+    client.accept = Some("application/json, text/event-stream");
+    let call =
+        json!({"name": "listOverrides", "arguments": {}, "_meta": {"progressToken": "overrides"}});
+    let answer = client.post(request("tools/call", call)).await;
+    let messages = events(&answer.text().await.expect("body"));
+    let told: Vec<&Value> = messages
+        .iter()
+        .filter(|message| message["method"] == "notifications/progress")
+        .map(|message| &message["params"])
+        .collect();
+    assert!(told.len() >= 2, "{messages:?}");
+    assert!(
+        told.iter()
+            .all(|params| params["progressToken"] == "overrides")
+    );
+    assert_eq!(told[0]["progress"], 1.0);
+    assert_eq!(told[0]["message"], "1 station request done");
+    let counts: Vec<f64> = told
+        .iter()
+        .map(|params| params["progress"].as_f64().expect("a number"))
+        .collect();
+    assert!(
+        counts.windows(2).all(|pair| pair[0] < pair[1]),
+        "{counts:?}"
+    );
+    let last = messages.last().expect("an answer");
+    assert_eq!(last["result"]["isError"], false, "{last}");
+    site.end().await;
 }
 
 /// The events of a stream, one by one.

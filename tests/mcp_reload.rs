@@ -10,7 +10,7 @@ use niagara_bridge::cli::logging::LogSwitch;
 use niagara_bridge::cli::reload::Reload;
 use niagara_bridge::cli::serve::start_http;
 use niagara_bridge::config::Config;
-use niagara_bridge::config::load::read;
+use niagara_bridge::config::load::{read, read_again};
 use niagara_bridge::config::policy::SharedPolicy;
 use niagara_bridge::mcp::http::HttpServer;
 use reqwest::StatusCode;
@@ -158,14 +158,26 @@ async fn a_bad_file_keeps_the_old_settings() {
         json!({ "enabled": "perhaps" }),
         json!({ "toolsets": ["reading"], "enabled": false }),
         json!({ "enabeld": false }),
+        json!({ "disabledTools": "readPiont", "enabled": false }),
     ] {
         running.change(&bad).await;
         assert_eq!(running.tools(&client).await, before, "{bad}");
     }
     let file = running.folder.path().join("config.yaml");
-    std::fs::write(&file, "enabled: [").expect("written");
-    running.noticed().await;
-    assert_eq!(running.tools(&client).await, before);
+    for bad in ["enabled: [", "", " \n\t\n"] {
+        std::fs::write(&file, bad).expect("written");
+        running.noticed().await;
+        assert_eq!(running.tools(&client).await, before, "{bad:?}");
+    }
+    let environment = Vec::new;
+    let told = match read_again(&file, environment()) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("an empty file was taken"),
+    };
+    assert!(
+        told.starts_with("The configuration file") && told.contains("config.yaml is empty"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

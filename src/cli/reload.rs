@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::assembly::offer;
 use super::logging::LogSwitch;
 use crate::config::Config;
-use crate::config::load::{ConfigError, Settings, read};
+use crate::config::load::{ConfigError, Settings, read_again};
 use crate::config::policy::{Policy, SharedPolicy};
 use crate::file_watch::FileWatch;
 use crate::mcp::bridge::Bridge;
@@ -98,13 +98,17 @@ impl Reload {
     /// # Errors
     /// What is wrong with the file; then nothing was changed.
     pub fn apply(&mut self) -> Result<(), ConfigError> {
-        let settings = read(Some(&self.file), (self.environment)())?;
+        let settings = read_again(&self.file, (self.environment)())?;
         let config = Config::from_settings(&settings)?;
+        let offer = offer(&config);
+        if let Some(unknown) = self.bridge.tools.unknown_in(&offer).first() {
+            return Err(settings.wrong("disabledTools", unknown.to_string()));
+        }
         let changed = self.settings.differences(&settings);
         self.log.set(log_level(&config));
         self.bridge.switches.set(&config);
         self.policy.replace(Policy::of(&config));
-        if self.bridge.tools.set_offer(offer(&config)) {
+        if self.bridge.tools.set_offer(offer) {
             self.bridge.tools_changed();
         }
         if !config.enabled

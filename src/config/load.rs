@@ -25,6 +25,11 @@ pub enum ConfigError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error(
+        "The configuration file {0} is empty. An editor may be about to write it; to run on defaults, leave a line \
+         that begins with # in it."
+    )]
+    Empty(PathBuf),
     #[error("The configuration cannot be understood: {0}")]
     Syntax(String),
     #[error("{place}: there is no setting '{key}'.{}", remedy(suggestion))]
@@ -79,6 +84,26 @@ pub fn read(
     file: Option<&Path>,
     environment: impl IntoIterator<Item = (String, String)>,
 ) -> Result<Settings, ConfigError> {
+    read_file(file, environment, true)
+}
+
+/// Reads the settings of a file that changed while the bridge runs.
+///
+/// # Errors
+/// The first thing that is wrong; an empty file too, for an editor that truncates before it writes must not reset the
+/// bridge to its defaults.
+pub fn read_again(
+    file: &Path,
+    environment: impl IntoIterator<Item = (String, String)>,
+) -> Result<Settings, ConfigError> {
+    read_file(Some(file), environment, false)
+}
+
+fn read_file(
+    file: Option<&Path>,
+    environment: impl IntoIterator<Item = (String, String)>,
+    may_be_empty: bool,
+) -> Result<Settings, ConfigError> {
     let mut settings = Settings::empty(file.map_or("the environment".to_owned(), |path| {
         path.display().to_string()
     }));
@@ -96,6 +121,9 @@ pub fn read(
             )));
         }
         let text = Zeroizing::new(std::fs::read_to_string(path).map_err(unreadable)?);
+        if !may_be_empty && text.trim_start_matches('\u{feff}').trim().is_empty() {
+            return Err(ConfigError::Empty(path.to_owned()));
+        }
         settings.read_text(&path.display().to_string(), &text)?;
     }
     settings.read_environment(environment)?;

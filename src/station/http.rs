@@ -26,10 +26,10 @@ mod traffic;
 mod trust;
 
 pub use body::{HttpBody, HttpResponse};
-pub use scope::CallScope;
+pub use scope::{CallScope, RequestCount};
 pub use traffic::{Destination, RequestOutcome, Traffic};
 pub use trust::{Trust, fingerprint_of};
-pub(crate) use trust::{config_with, verifier};
+pub(crate) use trust::{another_certificate, config_with, verifier};
 
 /// Time to establish a connection (Station web specification §9).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -255,6 +255,9 @@ impl HttpClient {
                 Err(error) => RequestOutcome::of_error(error),
             },
         );
+        if outcome.is_ok() {
+            scope.answered();
+        }
         outcome.map_err(|error| Failure {
             error: Box::new(error),
             repeatable: progress.repeatable.into_inner(),

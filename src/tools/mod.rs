@@ -42,6 +42,7 @@ mod pattern_view;
 pub mod point;
 pub mod redaction;
 pub mod registry;
+mod request_progress;
 pub mod result_value;
 pub mod schedules;
 pub mod schema;

@@ -1,9 +1,29 @@
 //! Which tools of the registry clients see: `disabledTools` and `toolsets` of the configuration (Tool surface §6).
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::ToolSets;
 use super::definition::ToolDefinition;
+
+/// A name in `disabledTools` that no tool has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownTool {
+    /// In lower case.
+    pub name: String,
+    /// The tool with the most similar name.
+    pub nearest: Option<String>,
+}
+
+impl fmt::Display for UnknownTool {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "there is no tool '{}'", self.name)?;
+        match &self.nearest {
+            Some(nearest) => write!(out, "; did you mean '{nearest}'?"),
+            None => Ok(()),
+        }
+    }
+}
 
 /// A choice of tools; the neutral one offers all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

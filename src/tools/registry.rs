@@ -15,7 +15,7 @@ pub use super::definition::{
     Annotations, Category, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput, ToolResult,
 };
 use super::error::{ErrorCode, RpcError, ToolError};
-pub use super::offer::Offer;
+pub use super::offer::{Offer, UnknownTool};
 use super::schema::{SchemaError, Validator, Violation};
 use super::station_access::SharedStations;
 use crate::station::echo::shortened;
@@ -198,14 +198,32 @@ impl Registry {
         RegistryBuilder::default()
     }
 
+    /// Names that an offer leaves out although no tool has them, each with the most similar name.
+    pub fn unknown_in(&self, offer: &Offer) -> Vec<UnknownTool> {
+        let likeness = |tool: &str, name: &str| strsim::jaro_winkler(&tool.to_lowercase(), name);
+        offer
+            .disabled()
+            .filter(|name| {
+                !self
+                    .entries
+                    .keys()
+                    .any(|tool| tool.eq_ignore_ascii_case(name))
+            })
+            .map(|name| UnknownTool {
+                name: name.to_owned(),
+                nearest: self
+                    .entries
+                    .keys()
+                    .max_by(|a, b| likeness(a, name).total_cmp(&likeness(b, name)))
+                    .cloned(),
+            })
+            .collect()
+    }
+
     /// Offers other tools from now on; true when the list of tools changed.
     pub fn set_offer(&self, offer: Offer) -> bool {
-        let known = |name: &&str| {
-            let mut names = self.entries.keys();
-            names.any(|tool| tool.eq_ignore_ascii_case(name))
-        };
-        for name in offer.disabled().filter(|name| !known(name)) {
-            tracing::warn!(tool = %name, "disabledTools names a tool that does not exist");
+        for unknown in self.unknown_in(&offer) {
+            tracing::warn!("disabledTools has no effect for one name: {unknown}");
         }
         let before: Vec<String> = self.definitions().map(|tool| tool.name.clone()).collect();
         *self.offer.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(offer);

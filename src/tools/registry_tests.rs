@@ -82,6 +82,14 @@ async fn a_disabled_tool_is_neither_listed_nor_called() {
     assert_eq!(refusal.data["toolName"], "echo");
 }
 
+#[test]
+fn a_name_that_no_tool_has_is_told_with_the_nearest_tool() {
+    let registry = Registry::builder().tool(Echo).build().expect("registry");
+    let unknown = registry.unknown_in(&Offer::new("Ecoh, echo", ToolSets::all()));
+    let told: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["there is no tool 'ecoh'; did you mean 'echo'?"]);
+}
+
 #[tokio::test]
 async fn a_tool_outside_the_chosen_sets_does_not_exist() {
     let registry = Registry::builder().tool(Echo).build().expect("registry");

@@ -25,8 +25,8 @@ impl Tool for ListSchedules {
             "listSchedules",
             Category::Read,
             Annotations::READ,
-            "Lists the schedules at and below a component with their current output, the next change and its value, and \
-             the effective period. readSchedule tells the program of one. When 'truncated', continue with 'offset' = \
+            "Lists the schedules at and below a component with their current output, the next change and its value where \
+             one is due, and the effective period where one limits the schedule. readSchedule tells the program of one. When 'truncated', continue with 'offset' = \
              nextOffset. Example: {\"ord\":\"station:|slot:/Schedules\"}.",
         )
         .input(page_arguments(object().optional(
@@ -43,8 +43,8 @@ impl Tool for ListSchedules {
                 .required("displayName", schema::string("Display name."))
                 .required("type", schema::string("Type as module:Type."))
                 .optional("out", value_schema("Current output."))
-                .optional("nextTime", schema::string("When the output changes next."))
-                .optional("nextValue", value_schema("The output from then on."))
+                .optional("nextTime", schema::string("When the output changes next; absent when no change is due."))
+                .optional("nextValue", value_schema("The output from nextTime on."))
                 .optional("units", schema::string("Unit symbol of the output."))
                 .optional("effective", effective_schema()),
         ))
@@ -158,8 +158,11 @@ fn program_schema() -> ObjectSchema {
             "defaultOutput",
             value_schema("Output while no period applies."),
         )
-        .optional("nextTime", schema::string("When the output changes next."))
-        .optional("nextValue", value_schema("The output from then on."))
+        .optional(
+            "nextTime",
+            schema::string("When the output changes next; absent when no change is due."),
+        )
+        .optional("nextValue", value_schema("The output from nextTime on."))
         .optional("effective", effective_schema())
         .optional(
             "cleanupExpiredEvents",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::request_progress::RequestProgress;
 use super::{Arguments, CallContext, ErrorCode, Principal, ToolError};
 use crate::station::error::StationError;
 use crate::station::facade::{FacadeError, StationFacade};
@@ -37,9 +38,14 @@ impl StationDirectory for ServiceStation {
     }
 }
 
-/// Deadline and cancellation of the call, as station requests take them.
+/// Deadline, cancellation and progress of the call, as station requests take them.
 pub fn scope(context: &CallContext) -> CallScope {
-    CallScope::until(context.deadline.into()).with_cancel(context.cancel.clone())
+    let scope = CallScope::until(context.deadline.into()).with_cancel(context.cancel.clone());
+    if context.progress.wanted() {
+        scope.with_count(Arc::new(RequestProgress::new(context.progress.clone())))
+    } else {
+        scope
+    }
 }
 
 /// The component that a caller's ord names (Tool surface §13.5.1, `P`).

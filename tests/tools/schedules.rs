@@ -257,6 +257,39 @@ async fn a_program_is_read_whole_over_box_and_over_obix() {
 }
 
 #[tokio::test]
+async fn only_a_change_with_a_time_is_told() {
+    for (way, switch) in [WAYS[0], ("oBIX", obix_only)] {
+        let bench = Bench::start(switch, add_schedules, BRIDGE).await;
+        for at in [None, Some("2026-11-03T06:30:00Z")] {
+            {
+                let mut station = bench.mock.station().write();
+                let occupancy = station.resolve_component(OCCUPANCY).unwrap();
+                let time = at.map(|text| DateTime::parse_from_rfc3339(text).unwrap());
+                station
+                    .set(occupancy, "nextTime", ModelValue::AbsTime(time))
+                    .unwrap();
+                let value = ModelValue::status_boolean(true, Status::ok());
+                station.set(occupancy, "nextValue", value).unwrap();
+            }
+            let arguments = json!({"ord": OCCUPANCY});
+            let listed = bench.answer("listSchedules", arguments.clone()).await;
+            let program = bench.answer("readSchedule", arguments).await;
+            for answer in [&listed["schedules"][0], &program] {
+                let (time, value) = match at {
+                    None => (None, None),
+                    Some(_) => (
+                        Some(json!("2026-11-03T07:30:00.000+01:00")),
+                        Some(json!({"value": "Occupied", "valueBool": true, "status": "{ok}"})),
+                    ),
+                };
+                assert_eq!(answer.get("nextTime"), time.as_ref(), "{way}");
+                assert_eq!(answer.get("nextValue"), value.as_ref(), "{way}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn special_events_and_strange_parts_are_kept() {
     for (way, switch) in [WAYS[0], ("oBIX", obix_only)] {
         let bench = Bench::start(switch, add_schedules, BRIDGE).await;

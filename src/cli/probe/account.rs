@@ -60,6 +60,12 @@ pub async fn look(
             "what answers does not look like a Niagara station".to_owned(),
         );
     }
+    if web.pinned.is_some() {
+        return AccountFindings::NotSent(
+            "another certificate is pinned; find out why the station shows a new one before the pin is replaced"
+                .to_owned(),
+        );
+    }
     if web.untrusted.is_some() {
         return AccountFindings::NotSent(
             "the certificate is not trusted; compare its fingerprint with the one that Workbench shows, then give it \

@@ -8,6 +8,7 @@ use super::settings::station_block;
 use super::web::{Answer, WebFindings};
 use crate::station::facade::{InterfaceState, ServiceState, StationReport};
 use crate::station::fox::{CertificateFacts, FoxFailure, FoxIdentity, FoxReport};
+use crate::station::http::another_certificate;
 
 /// Width of the column of topics.
 const TOPIC: usize = 17;
@@ -176,7 +177,16 @@ fn write_web(page: &mut Page, web: &WebFindings) {
             "none: whoever is on the path can read and change what is sent; enable https in the WebService",
         );
     }
-    if let Some(fingerprint) = &web.untrusted {
+    if let (Some(seen), Some(pinned)) = (&web.untrusted, &web.pinned) {
+        page.line(
+            "certificate",
+            format!(
+                "not the pinned one: {}. Compare it with the one that Workbench shows before station.tls.fingerprint \
+                 is replaced",
+                another_certificate(seen, pinned)
+            ),
+        );
+    } else if let Some(fingerprint) = &web.untrusted {
         page.line(
             "certificate",
             format!(
@@ -429,6 +439,28 @@ mod tests {
             assert!(text.contains(words), "{words} in\n{text}");
         }
         assert!(!text.contains("certificate") && !text.contains("Fox"));
+    }
+
+    #[test]
+    fn a_certificate_in_place_of_the_pinned_one_is_a_warning_and_not_a_setting_to_copy() {
+        let (seen, pinned) = ("ab".repeat(32), "cd".repeat(32));
+        let text = report(&found(WebFindings {
+            untrusted: Some(seen.clone()),
+            pinned: Some(pinned.clone()),
+            ..usual()
+        }));
+        for words in [
+            format!("its SHA-256 fingerprint is {seen}, but {pinned} is pinned"),
+            "somebody may stand between bridge and station".to_owned(),
+            "before station.tls.fingerprint is replaced".to_owned(),
+            format!("fingerprint: {pinned}  #"),
+        ] {
+            let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.contains(&words), "{words} in\n{text}");
+        }
+        assert!(!text.contains("this machine does not trust it"));
+        assert!(!text.contains(&format!("fingerprint: {seen}")));
     }
 
     #[test]

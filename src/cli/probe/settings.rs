@@ -11,9 +11,11 @@ use crate::station::web::LoginScheme;
 pub fn station_block(findings: &Findings) -> Option<String> {
     let web = findings.web.as_ref().ok().filter(|web| web.is_station())?;
     let fox = fox_of(findings);
+    // A certificate that took the place of the pinned one is not offered for copying.
     let pin = web
-        .untrusted
+        .pinned
         .clone()
+        .or_else(|| web.untrusted.clone())
         .filter(|pin| pin != "unknown")
         .or_else(|| fox.as_ref().and_then(|fox| fox.pin.clone()));
     let (user, scheme) = match &findings.user {

@@ -69,6 +69,8 @@ pub struct WebFindings {
     pub moved_to: Option<String>,
     /// SHA-256 fingerprint of a certificate that is not trusted.
     pub untrusted: Option<String>,
+    /// The fingerprint that is pinned, where the certificate has another.
+    pub pinned: Option<String>,
     pub root: Answer,
     pub prelogin: Answer,
     pub ord: Answer,
@@ -150,6 +152,7 @@ pub async fn look(
     Ok(WebFindings {
         url: url.origin().ascii_serialization(),
         moved_to,
+        pinned: trust.and_then(Trust::pin).filter(|_| untrusted.is_some()),
         untrusted,
         prelogin: eye.ask(&url, "/prelogin", None).await?,
         ord: eye.ask(&url, "/ord", None).await?,

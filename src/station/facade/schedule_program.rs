@@ -215,6 +215,7 @@ fn program(whole: WholeSchedule, zone: Tz) -> ScheduleProgram {
             other_parts.extend(strangers(day));
         }
     }
+    let next_time = instant_of(root, "nextTime", zone);
     ScheduleProgram {
         display_name: root.display_name.clone(),
         type_spec: root.type_spec.clone(),
@@ -222,8 +223,9 @@ fn program(whole: WholeSchedule, zone: Tz) -> ScheduleProgram {
         out: root.reading("out"),
         input: root.reading("in"),
         default_output: root.reading("defaultOutput"),
-        next_time: instant_of(root, "nextTime", zone),
-        next_value: root.reading("nextValue"),
+        next_time,
+        // Without a time there is no change: the slot then holds a default.
+        next_value: next_time.and_then(|_| root.reading("nextValue")),
         facets: shown_facets(&whole.facets),
         effective: effective_of(root),
         cleanup_expired_events: root

@@ -167,7 +167,8 @@ fn read_row(row: &Row<'_>, zone: Tz) -> FacadeResult<ListedSchedule> {
         display_name: row.cell(1).text().to_owned(),
         out: value(3, 4),
         next_time: next.map(|instant| instant.with_timezone(&zone).fixed_offset()),
-        next_value: value(6, 7),
+        // Without a time there is no change: the slot then holds a default.
+        next_value: next.and_then(|_| value(6, 7)),
         units: unit_symbol(&facets),
         effective: Effective::new(text(9), text(10), None),
         type_spec: type_spec.to_owned(),
@@ -175,13 +176,14 @@ fn read_row(row: &Row<'_>, zone: Tz) -> FacadeResult<ListedSchedule> {
 }
 
 fn listed(part: &Part, ord: String, zone: Tz, facets: &Facets) -> ListedSchedule {
+    let next_time = instant_of(part, "nextTime", zone);
     ListedSchedule {
         ord,
         display_name: part.display_name.clone(),
         type_spec: part.type_spec.clone(),
         out: part.reading("out"),
-        next_time: instant_of(part, "nextTime", zone),
-        next_value: part.reading("nextValue"),
+        next_time,
+        next_value: next_time.and_then(|_| part.reading("nextValue")),
         units: unit_symbol(facets),
         effective: effective_of(part),
     }

@@ -1,12 +1,19 @@
 //! Deadline and cancellation of a caller.
 
+use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::station::error::StationError;
+
+/// Hears of each request that the station answered; steps of a call that takes long.
+pub trait RequestCount: fmt::Debug + Send + Sync {
+    fn answered(&self);
+}
 
 /// How long a caller waits and how it gives up; handed down through every station call.
 ///
@@ -20,6 +27,7 @@ use crate::station::error::StationError;
 pub struct CallScope {
     deadline: Option<Instant>,
     cancel: CancellationToken,
+    count: Option<Arc<dyn RequestCount>>,
 }
 
 impl CallScope {
@@ -32,7 +40,7 @@ impl CallScope {
     pub fn within(limit: Duration) -> Self {
         Self {
             deadline: Instant::now().checked_add(limit),
-            cancel: CancellationToken::new(),
+            ..Self::default()
         }
     }
 
@@ -40,7 +48,7 @@ impl CallScope {
     pub fn until(deadline: Instant) -> Self {
         Self {
             deadline: Some(deadline),
-            cancel: CancellationToken::new(),
+            ..Self::default()
         }
     }
 
@@ -48,6 +56,19 @@ impl CallScope {
     pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
         self
+    }
+
+    /// Tells `count` of each request that is answered.
+    pub fn with_count(mut self, count: Arc<dyn RequestCount>) -> Self {
+        self.count = Some(count);
+        self
+    }
+
+    /// A request was answered.
+    pub(super) fn answered(&self) {
+        if let Some(count) = &self.count {
+            count.answered();
+        }
     }
 
     /// Same scope, ending no later than in `limit`.
@@ -59,6 +80,7 @@ impl CallScope {
                 (own, by) => own.or(by),
             },
             cancel: self.cancel.clone(),
+            count: self.count.clone(),
         }
     }
 

@@ -37,6 +37,14 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// The pinned fingerprint, in the digits of [`fingerprint_of`].
+    pub fn pin(&self) -> Option<String> {
+        match self {
+            Self::Pinned(pin) => Some(hexadecimal(pin)),
+            _ => None,
+        }
+    }
+
     /// Reads a fingerprint: 64 hexadecimal digits, colons and blanks allowed.
     pub fn pinned(fingerprint: &str) -> Result<Self, StationError> {
         let malformed = || StationError::Setup {
@@ -159,6 +167,14 @@ enum Check {
     Refuse(String),
 }
 
+/// What to tell when the certificate is not the pinned one, by both fingerprints.
+pub(crate) fn another_certificate(seen: &str, pinned: &str) -> String {
+    format!(
+        "its SHA-256 fingerprint is {seen}, but {pinned} is pinned; if the certificate was renewed on purpose, pin the \
+         new fingerprint, else somebody may stand between bridge and station"
+    )
+}
+
 /// Checks that replace the chain of trust. The handshake signature is always verified: without it a pinned
 /// certificate could be presented by someone who lacks its key.
 #[derive(Debug)]
@@ -181,11 +197,9 @@ impl ServerCertVerifier for OwnCheck {
             Check::Pin(pin) if digest(&SHA256, end_entity).as_ref() == pin => {
                 Ok(ServerCertVerified::assertion())
             }
-            Check::Pin(pin) => Err(rustls::Error::General(format!(
-                "its SHA-256 fingerprint is {}, but {} is pinned; if the certificate was renewed on purpose, pin the \
-                 new fingerprint, else somebody may stand between bridge and station",
-                fingerprint_of(end_entity),
-                hexadecimal(pin)
+            Check::Pin(pin) => Err(rustls::Error::General(another_certificate(
+                &fingerprint_of(end_entity),
+                &hexadecimal(pin),
             ))),
             Check::Refuse(reason) => Err(rustls::Error::General(reason.clone())),
         }
