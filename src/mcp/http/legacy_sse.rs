@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::checks::{Admitted, json_response};
+use super::frames::{self, FrameReceiver, FrameSender, WAITING_BYTES};
 use super::reply::stream_headers;
 use super::streamable::accepted_without_answer;
 use super::{Front, prefix};
@@ -25,7 +26,8 @@ use crate::mcp::message::{self, Incoming, RequestIds, error_body};
 use crate::mcp::service::{BridgeService, Caller};
 use crate::tools::{ErrorCode, Principal, RpcError};
 
-/// Messages that may wait for the reader of a stream; one more and the stream is closed, so that the client notices.
+/// Messages that may wait for the reader of a stream; one more, or more bytes, and the stream is closed, so that the
+/// client notices.
 const STREAM_QUEUE: usize = 1000;
 /// Messages that may wait for the session.
 const INBOX: usize = 64;
@@ -92,7 +94,7 @@ impl SseTable {
 /// The session's side of a stream.
 struct StreamTransport {
     inbox: Receiver<ClientJsonRpcMessage>,
-    frames: Sender<Bytes>,
+    frames: FrameSender,
     ids: Arc<RequestIds>,
     stop: CancellationToken,
 }
@@ -157,7 +159,7 @@ pub async fn stream(
     }
     let id = uuid::Uuid::new_v4().to_string();
     let (inbox, messages) = mpsc::channel(INBOX);
-    let (frames, queue) = mpsc::channel(STREAM_QUEUE);
+    let (frames, queue) = frames::queue(STREAM_QUEUE, WAITING_BYTES);
     let stop = table.stop.child_token();
     let ids = Arc::<RequestIds>::default();
     let transport = StreamTransport {
@@ -209,7 +211,7 @@ pub async fn stream(
 }
 
 async fn next_frame(
-    queue: &mut Receiver<Bytes>,
+    queue: &mut FrameReceiver,
     stop: &CancellationToken,
     heartbeat: Duration,
 ) -> Option<Bytes> {

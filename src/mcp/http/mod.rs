@@ -7,12 +7,14 @@
 //! - [`stateless`]: POST of revision 2026-07-28, which has no sessions.
 //! - [`legacy_sse`]: `/sse` and `/messages`.
 //! - [`reply`]: plain JSON or an event stream.
+//! - [`frames`]: what waits for the reader of a stream, bounded by number and bytes.
 //! - [`tls`]: connections from clients; [`certificate`]: the certificate they are shown.
 //! - [`guesses`]: the delay after wrong bearers.
 //! - [`health`] answers `/health`.
 
 pub mod certificate;
 pub mod checks;
+pub mod frames;
 pub mod guesses;
 pub mod health;
 pub mod legacy_sse;

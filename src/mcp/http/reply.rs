@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::sync::CancellationToken;
 
 use super::checks::json_response;
+use super::frames::{self, FrameReceiver, WAITING_BYTES};
 use super::sessions::Session;
 use crate::mcp::message::{RequestIds, cancelled_answer, is_answer, outgoing};
 
@@ -214,7 +215,7 @@ fn frame(message: &Value) -> Bytes {
 /// The session's queue is emptied by a task of its own: a reader that stalls must not hold up its session. A request
 /// without a session ends when its reader leaves.
 fn stream_reply(mut pending: Pending, first: Option<Value>) -> Response {
-    let (sender, receiver) = mpsc::channel::<Bytes>(STREAM_QUEUE);
+    let (sender, receiver) = frames::queue(STREAM_QUEUE, WAITING_BYTES);
     tokio::spawn(async move {
         if let Some(first) = first {
             drop(sender.try_send(frame(&first)));
@@ -231,7 +232,11 @@ fn stream_reply(mut pending: Pending, first: Option<Value>) -> Response {
                 None => break,
                 Some(Event::Answer(message)) => {
                     // The reader may be gone; the call has ended either way.
-                    drop(sender.send(frame(&outgoing(&message, &pending.ids))).await);
+                    drop(
+                        sender
+                            .finish(frame(&outgoing(&message, &pending.ids)))
+                            .await,
+                    );
                     return;
                 }
                 Some(Event::Question(message)) => outgoing(&message, &pending.ids),
@@ -248,7 +253,7 @@ fn stream_reply(mut pending: Pending, first: Option<Value>) -> Response {
 }
 
 /// A body of the frames of a queue.
-pub fn body_of(receiver: Receiver<Bytes>) -> Body {
+pub fn body_of(receiver: FrameReceiver) -> Body {
     Body::from_stream(stream::unfold(receiver, |mut receiver| async move {
         receiver
             .recv()

@@ -22,8 +22,9 @@ use crate::mcp::message::RequestIds;
 use crate::mcp::service::BridgeService;
 use crate::tools::{Principal, SessionCounts};
 
-/// More sessions than this are refused; each costs about 60 kB.
+/// Sessions of all callers, and of one caller, that may be open at once; each costs about 60 kB.
 const SESSION_LIMIT: usize = 1000;
+const SESSIONS_OF_ONE_CALLER: usize = 500;
 
 /// Messages that may wait inside a session.
 const CHANNEL_CAPACITY: usize = 64;
@@ -70,12 +71,17 @@ impl Session {
         Busy(self.clone())
     }
 
-    fn is_idle_longer_than(&self, limit: Duration) -> bool {
+    /// Time since the last request or stream; none while one is open.
+    fn idle(&self) -> Option<Duration> {
         let last_used = *self
             .last_used
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        self.busy.load(Ordering::Relaxed) == 0 && last_used.elapsed() > limit
+        (self.busy.load(Ordering::Relaxed) == 0).then(|| last_used.elapsed())
+    }
+
+    fn is_over(&self, idle_limit: Duration) -> bool {
+        self.stop.is_cancelled() || self.idle().is_some_and(|idle| idle > idle_limit)
     }
 
     /// Sends the first message and waits for its answer.
@@ -158,6 +164,8 @@ impl Session {
 pub struct SessionTable {
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     idle_limit: Duration,
+    most: usize,
+    most_of_one: usize,
     stop: CancellationToken,
 }
 
@@ -167,8 +175,17 @@ impl SessionTable {
         Self {
             sessions: Mutex::new(HashMap::new()),
             idle_limit,
+            most: SESSION_LIMIT,
+            most_of_one: SESSIONS_OF_ONE_CALLER,
             stop,
         }
+    }
+
+    /// Holds at most `most` sessions, and `most_of_one` of one caller.
+    pub fn bounded(mut self, most: usize, most_of_one: usize) -> Self {
+        self.most = most;
+        self.most_of_one = most_of_one;
+        self
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
@@ -176,10 +193,50 @@ impl SessionTable {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a session for `principal`; none when there are too many.
+    /// Makes room for one more session of `principal`; false when all that could give way are at work.
+    ///
+    /// A caller at the limit gives up the session it left idle longest. When the table is full, that of the caller
+    /// with the most sessions goes, so that nobody pushes others out by opening many.
+    fn make_room(
+        &self,
+        sessions: &mut HashMap<String, Arc<Session>>,
+        principal: &Principal,
+    ) -> bool {
+        let mut held = held_by(sessions, principal);
+        if held < self.most_of_one && sessions.len() < self.most {
+            return true;
+        }
+        remove_over(sessions, self.idle_limit);
+        held = held_by(sessions, principal);
+        let own_only = held >= self.most_of_one;
+        if !own_only && sessions.len() < self.most {
+            return true;
+        }
+        let mut counts = HashMap::new();
+        for session in sessions.values() {
+            *counts.entry(&session.principal).or_insert(0_usize) += 1;
+        }
+        let longest = sessions
+            .values()
+            .filter(|session| !own_only || session.principal == *principal)
+            .filter_map(|session| {
+                let count = counts.get(&session.principal).copied();
+                session.idle().map(|idle| ((count, idle), &session.id))
+            })
+            .max()
+            .map(|(_, id)| id.clone());
+        let Some(session) = longest.and_then(|id| sessions.remove(&id)) else {
+            return false;
+        };
+        tracing::warn!(principal = ?session.principal, "the longest idle session made room for a new one");
+        session.end();
+        true
+    }
+
+    /// Opens a session for `principal`, in the place of an idle one when there are too many; none when all are at work.
     pub fn open(&self, principal: Principal, service: BridgeService) -> Option<Arc<Session>> {
         let mut sessions = self.lock();
-        if sessions.len() >= SESSION_LIMIT {
+        if !self.make_room(&mut sessions, &principal) {
             return None;
         }
         let id = uuid::Uuid::new_v4().to_string();
@@ -220,7 +277,7 @@ impl SessionTable {
     /// The live session of that id if `principal` opened it; an idle one is evicted instead (Tool surface §1.2).
     pub fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
         let session = self.lock().get(id).cloned()?;
-        if session.is_idle_longer_than(self.idle_limit) || session.stop.is_cancelled() {
+        if session.is_over(self.idle_limit) {
             self.close(id);
             return None;
         }
@@ -243,14 +300,7 @@ impl SessionTable {
 
     /// Ends all sessions that are idle for too long.
     pub fn evict_idle(&self) {
-        self.lock().retain(|_, session| {
-            let keep =
-                !session.is_idle_longer_than(self.idle_limit) && !session.stop.is_cancelled();
-            if !keep {
-                session.end();
-            }
-            keep
-        });
+        remove_over(&mut self.lock(), self.idle_limit);
     }
 
     /// Open sessions.
@@ -260,6 +310,23 @@ impl SessionTable {
             streamable: self.lock().len(),
         }
     }
+}
+
+fn held_by(sessions: &HashMap<String, Arc<Session>>, principal: &Principal) -> usize {
+    sessions
+        .values()
+        .filter(|session| session.principal == *principal)
+        .count()
+}
+
+fn remove_over(sessions: &mut HashMap<String, Arc<Session>>, idle_limit: Duration) {
+    sessions.retain(|_, session| {
+        let over = session.is_over(idle_limit);
+        if over {
+            session.end();
+        }
+        !over
+    });
 }
 
 #[cfg(test)]
@@ -320,12 +387,75 @@ mod tests {
         assert!(table.find(&session.id, &Principal::Service).is_none());
     }
 
+    fn user(name: &str) -> Principal {
+        Principal::User { name: name.into() }
+    }
+
+    fn bounded(most: usize, most_of_one: usize) -> SessionTable {
+        SessionTable::new(Duration::from_secs(1800), CancellationToken::new())
+            .bounded(most, most_of_one)
+    }
+
     #[tokio::test]
-    async fn the_number_of_sessions_is_bounded() {
-        let table = SessionTable::new(Duration::from_secs(10), CancellationToken::new());
-        for _ in 0..SESSION_LIMIT {
+    async fn a_caller_who_never_ends_sessions_locks_nobody_out() {
+        let table = SessionTable::new(Duration::from_secs(1800), CancellationToken::new());
+        for _ in 0..SESSION_LIMIT + 1 {
             assert!(table.open(Principal::Service, service()).is_some());
         }
+        assert_eq!(table.counts().total(), SESSIONS_OF_ONE_CALLER);
+        assert!(table.open(user("operator"), service()).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_session_that_was_idle_longest_gives_way_and_one_at_work_stays() {
+        let table = bounded(10, 3);
+        let mut opened = Vec::new();
+        for _ in 0..3 {
+            opened.push(table.open(Principal::Service, service()).expect("open"));
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        let at_work = opened[0].begin();
+        assert!(table.open(Principal::Service, service()).is_some());
+        let found = |table: &SessionTable| -> Vec<bool> {
+            opened
+                .iter()
+                .map(|session| table.find(&session.id, &Principal::Service).is_some())
+                .collect()
+        };
+        assert_eq!(found(&table), [true, false, true]);
+        assert!(
+            opened[1].stop.is_cancelled(),
+            "what it subscribed to ends too"
+        );
+        drop(at_work);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn in_a_full_table_the_caller_with_the_most_sessions_gives_way() {
+        let table = bounded(4, 3);
+        let quiet = table.open(user("quiet"), service()).expect("open");
+        tokio::time::advance(Duration::from_secs(60)).await;
+        for _ in 0..3 {
+            assert!(table.open(user("many"), service()).is_some());
+        }
+        assert!(table.open(user("new"), service()).is_some());
+        assert_eq!(table.counts().total(), 4);
+        assert!(
+            table.find(&quiet.id, &user("quiet")).is_some(),
+            "although it was idle longest"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_session_is_refused_only_when_all_are_at_work() {
+        let table = bounded(2, 2);
+        let opened: Vec<_> = (0..2)
+            .map(|_| table.open(Principal::Service, service()).expect("open"))
+            .collect();
+        let mut at_work: Vec<_> = opened.iter().map(Session::begin).collect();
         assert!(table.open(Principal::Service, service()).is_none());
+        assert!(table.open(user("operator"), service()).is_none());
+        at_work.pop();
+        assert!(table.open(user("operator"), service()).is_some());
     }
 }

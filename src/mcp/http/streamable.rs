@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::Front;
 use super::checks::{Admitted, SESSION_HEADER, check_revision, json_response};
+use super::frames::{self, WAITING_BYTES};
 use super::reply::{Accepted, Answers, Pending, body_of, outlet, reply, stream_headers};
 use super::sessions::Session;
 use super::stateless;
@@ -20,7 +21,7 @@ use crate::mcp::message::{self, Incoming, error_body};
 use crate::mcp::service::{BridgeService, Caller};
 use crate::tools::{ErrorCode, RpcError};
 
-/// Pushed messages that may wait for a slow reader; one more and its stream ends.
+/// Pushed messages that may wait for a slow reader; one more, or more bytes, and its stream ends.
 const PUSH_QUEUE: usize = 1000;
 
 /// One message from the client.
@@ -105,7 +106,7 @@ const SHORTEST_HEARTBEAT: Duration = Duration::from_secs(1);
 /// Everything that a session says outside its requests.
 async fn push_stream(front: &Front, session: Arc<Session>) -> Response {
     let busy = session.begin();
-    let (sender, frames) = mpsc::channel(PUSH_QUEUE);
+    let (sender, frames) = frames::queue(PUSH_QUEUE, WAITING_BYTES);
     drop(sender.try_send(Bytes::from_static(STREAM_OPEN.as_bytes())));
     let heartbeat = front.options.sse_heartbeat.max(SHORTEST_HEARTBEAT);
     let read_in = session.clone();
@@ -186,6 +187,15 @@ fn unknown_session(id: &str) -> Response {
     json_response(StatusCode::NOT_FOUND, &error_body(Value::Null, &error))
 }
 
+fn all_at_work(id: Value) -> Response {
+    let error = RpcError::new(
+        ErrorCode::Internal,
+        "Too many sessions are open and all of them are at work. End sessions with DELETE, or try again later.",
+    )
+    .with("kind", "too-many-sessions");
+    json_response(StatusCode::SERVICE_UNAVAILABLE, &error_body(id, &error))
+}
+
 fn ended(id: Value) -> Response {
     let error = RpcError::new(
         ErrorCode::SessionNotFound,
@@ -205,11 +215,7 @@ async fn open(front: &Front, admitted: Admitted, incoming: Incoming) -> Response
         admitted.principal.clone(),
         BridgeService::new(front.bridge.clone()),
     ) else {
-        return (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Too many sessions are open; try again later.",
-        )
-            .into_response();
+        return all_at_work(id);
     };
     let _busy = session.begin();
     let request = match message::request(&method, params) {
