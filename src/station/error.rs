@@ -129,7 +129,7 @@ pub enum StationError {
     Timeout { what: String, after: Duration },
     /// The time was over before the bridge, which spares the station, sent the request.
     #[error(
-        "{} waited {:.1} s for its turn in the bridge and was not sent; the bridge asks this station at most {in_flight} things at a time (limits.inFlight) and {} per second (limits.requestsPerSecond), so make fewer calls at once or raise these limits if the station can bear it",
+        "{} was not sent: the time of the call was over after {:.1} s of waiting for its turn in the bridge; the bridge asks this station at most {in_flight} things at a time (limits.inFlight) and {} per second (limits.requestsPerSecond), so ask for less, make fewer calls at once or raise these limits if the station can bear it",
         shortened(what), .after.as_secs_f64(), rate_text(.requests_per_second)
     )]
     Queued {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mock_station::model::accounts::{Account, BRIDGE};
+use mock_station::switches::{ObixMode, OrdForms, Switches};
 use niagara_bridge::tools::CallContext;
 use serde_json::{Value, json};
 
@@ -198,6 +199,52 @@ async fn a_station_that_finds_nothing_for_a_moment_loses_no_interface() {
         bench.answer(tool, arguments).await;
     }
     works(&bench).await;
+}
+
+/// A web service that runs before its servlets: no BOX, no URL form of BQL, and oBIX as told.
+fn without_servlets(switches: &mut Switches, obix: ObixMode) {
+    switches.boxs.present = false;
+    switches.obix.mode = obix;
+    switches.ord.forms = OrdForms {
+        encoded_path: false,
+        literal_path: false,
+        query: false,
+    };
+}
+
+#[tokio::test]
+async fn servlets_that_start_after_the_bridge_are_found_within_seconds() {
+    let bench =
+        Bench::with_switches(|switches| without_servlets(switches, ObixMode::NoServlet)).await;
+    let (_, message, _) = bench.failure("getOverview", json!({})).await;
+    assert!(message.contains("does not offer BOX"), "{message}");
+    bench
+        .mock
+        .switches()
+        .change(|switches| *switches = Switches::default());
+    bench.clock.advance(Duration::from_secs(2));
+    works(&bench).await;
+}
+
+#[tokio::test]
+async fn the_name_that_obix_gives_the_server_yields_to_the_stations_own() {
+    let bench =
+        Bench::with_switches(|switches| without_servlets(switches, ObixMode::BasicOk)).await;
+    let name = async || {
+        let overview = bench.answer("getOverview", json!({})).await;
+        let health = bench.answer("getServiceHealth", json!({})).await;
+        assert_eq!(overview["stationName"], health["station"]["name"]);
+        overview["stationName"].clone()
+    };
+    let server = name().await;
+    bench
+        .mock
+        .switches()
+        .change(|switches| *switches = Switches::default());
+    bench.clock.advance(Duration::from_secs(15));
+    let own = name().await;
+    assert_eq!(own, json!(bench.model().name()));
+    assert_ne!(own, server);
 }
 
 #[tokio::test]

@@ -231,6 +231,9 @@ impl StationFacade {
         for (history, info) in histories.iter_mut().zip(infos) {
             match info {
                 Ok(info) => history.extent = Some(extent(&info, zone)),
+                Err(error @ (StationError::Timeout { .. } | StationError::Queued { .. })) => {
+                    return Err(error.into());
+                }
                 Err(error) => {
                     tracing::debug!(history = %history.id, %error, "its extent is not told");
                 }

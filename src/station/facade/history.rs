@@ -277,7 +277,11 @@ fn is_bad_query(error: &FacadeError) -> bool {
 pub(super) fn is_timeout(error: &FacadeError) -> bool {
     matches!(
         error,
-        FacadeError::Station(StationError::Timeout { .. } | StationError::TooLarge { .. })
+        FacadeError::Station(
+            StationError::Timeout { .. }
+                | StationError::Queued { .. }
+                | StationError::TooLarge { .. }
+        )
     )
 }
 

@@ -8,6 +8,12 @@ use crate::station::error::{AuthCause, StationError};
 
 /// How long a missing interface is believed missing before it is tried again.
 const RECHECK: Duration = Duration::from_secs(60);
+/// The same for one that was never seen working, by the tries so far: the station may still be starting up.
+const FIRST_RECHECKS: [Duration; 3] = [
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(15),
+];
 /// An interface that has worked before is believed missing after this many refusals in a row ...
 const LASTING_REFUSALS: u32 = 3;
 /// ... that span this time: a web service that starts up before its servlets refuses for some seconds.
@@ -25,6 +31,8 @@ pub enum Interface {
 #[derive(Debug, Default)]
 struct State {
     has_worked: bool,
+    /// The station was too busy to answer since the interface last worked.
+    was_busy: bool,
     refused: Option<Refused>,
 }
 
@@ -34,27 +42,53 @@ struct Refused {
     first: Duration,
     last: Duration,
     times: u32,
+    /// Tries that began after the pause of the one before; refusals that come together are one try.
+    tries: usize,
+    /// Another interface has recovered since, so this one may have too.
+    is_doubtful: bool,
     error: Box<StationError>,
+}
+
+impl Refused {
+    /// A login that is not accepted here is no matter of starting up, and each try costs a session.
+    fn is_of_login(&self) -> bool {
+        matches!(*self.error, StationError::Auth { .. })
+    }
+
+    fn pause(&self, has_worked: bool) -> Duration {
+        if has_worked || self.is_of_login() {
+            return RECHECK;
+        }
+        let at = self.tries.saturating_sub(1);
+        FIRST_RECHECKS.get(at).copied().unwrap_or(RECHECK)
+    }
+
+    fn is_resting(&self, has_worked: bool, now: Duration) -> bool {
+        !self.is_doubtful && now.saturating_sub(self.last) < self.pause(has_worked)
+    }
 }
 
 impl State {
     /// Why the interface is believed missing.
     fn missing(&self, now: Duration) -> Option<&StationError> {
         let refused = self.refused.as_ref()?;
-        // A login that is not accepted here is no matter of starting up, and each try costs a session.
         let is_lasting = !self.has_worked
-            || matches!(*refused.error, StationError::Auth { .. })
+            || refused.is_of_login()
             || (refused.times >= LASTING_REFUSALS
                 && refused.last.saturating_sub(refused.first) >= LASTING_TIME);
-        (is_lasting && now.saturating_sub(refused.last) < RECHECK).then_some(&refused.error)
+        (is_lasting && refused.is_resting(self.has_worked, now)).then_some(&refused.error)
     }
 
     fn note_refusal(&mut self, error: &StationError, now: Duration) {
         let error = Box::new(error.clone());
         match &mut self.refused {
             Some(refused) => {
+                if !refused.is_resting(self.has_worked, now) {
+                    refused.tries = refused.tries.saturating_add(1);
+                }
                 refused.last = now;
                 refused.times = refused.times.saturating_add(1);
+                refused.is_doubtful = false;
                 refused.error = error;
             }
             None => {
@@ -62,9 +96,27 @@ impl State {
                     first: now,
                     last: now,
                     times: 1,
+                    tries: 1,
+                    is_doubtful: false,
                     error,
                 });
             }
+        }
+    }
+
+    /// Whether the interface has just come back.
+    fn note_success(&mut self) -> bool {
+        self.has_worked = true;
+        let was_busy = std::mem::take(&mut self.was_busy);
+        self.refused.take().is_some() || was_busy
+    }
+
+    /// The station has recovered elsewhere: what refused before is asked again at once.
+    fn doubt(&mut self) {
+        if let Some(refused) = &mut self.refused
+            && !refused.is_of_login()
+        {
+            refused.is_doubtful = true;
         }
     }
 }
@@ -91,8 +143,9 @@ impl Interfaces {
         };
         match outcome {
             Ok(_) => {
-                state.has_worked = true;
-                state.refused = None;
+                if state.note_success() {
+                    states.iter_mut().for_each(State::doubt);
+                }
             }
             Err(FacadeError::Station(error)) if is_whole_interface(error) => {
                 let was_missing = state.missing(now).is_some();
@@ -103,8 +156,15 @@ impl Interfaces {
             }
             // A station that is down may come back with other interfaces.
             Err(FacadeError::Station(StationError::Unreachable { .. })) => state.refused = None,
+            Err(FacadeError::Station(StationError::Busy { .. })) => state.was_busy = true,
             Err(_) => {}
         }
+    }
+
+    /// The station was gone and is back: every interface is asked again at once.
+    pub(super) fn station_is_back(&self) {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.iter_mut().for_each(|state| state.refused = None);
     }
 }
 
@@ -152,16 +212,63 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_interface_is_left_alone_for_a_minute() {
+    fn an_interface_never_seen_working_is_asked_again_after_growing_pauses() {
         let interfaces = Interfaces::default();
         let at = Duration::from_secs;
-        assert!(interfaces.missing(Interface::Box, at(0)).is_none());
-        interfaces.note(Interface::Box, &missing(), at(10));
-        assert!(interfaces.missing(Interface::Box, at(69)).is_some());
-        assert!(interfaces.missing(Interface::Obix, at(69)).is_none());
-        assert!(interfaces.missing(Interface::Box, at(70)).is_none());
-        interfaces.note(Interface::Box, &Ok(()), at(71));
-        assert!(interfaces.missing(Interface::Box, at(72)).is_none());
+        let is_missing = |now| interfaces.missing(Interface::Box, at(now)).is_some();
+        assert!(!is_missing(0));
+        let mut now = 10;
+        for pause in [2, 5, 15, 60, 60] {
+            interfaces.note(Interface::Box, &missing(), at(now));
+            interfaces.note(Interface::Box, &missing(), at(now));
+            assert!(
+                is_missing(now + pause - 1),
+                "{pause} s: refusals that come together are one"
+            );
+            assert!(interfaces.missing(Interface::Obix, at(now)).is_none());
+            assert!(!is_missing(now + pause), "{pause} s");
+            now += pause;
+        }
+        interfaces.note(Interface::Box, &Ok(()), at(now));
+        assert!(!is_missing(now + 1));
+    }
+
+    #[test]
+    fn an_interface_is_asked_at_once_when_another_has_come_back() {
+        let interfaces = Interfaces::default();
+        let at = Duration::from_secs;
+        let is_missing = |now| interfaces.missing(Interface::Box, at(now)).is_some();
+        interfaces.note(Interface::Box, &missing(), at(0));
+        interfaces.note(Interface::Bql, &missing(), at(0));
+        interfaces.note(Interface::Obix, &Ok(()), at(1));
+        assert!(is_missing(1), "oBIX worked all the time");
+        interfaces.note(Interface::Bql, &Ok(()), at(1));
+        assert!(!is_missing(1));
+        interfaces.note(Interface::Box, &missing(), at(1));
+        interfaces.note(Interface::Bql, &Ok(()), at(2));
+        assert!(
+            is_missing(5),
+            "BQL came back once, and the second pause is 5 s"
+        );
+        assert!(!is_missing(6));
+    }
+
+    #[test]
+    fn a_station_that_was_busy_or_gone_is_asked_afresh_when_it_answers() {
+        let interfaces = Interfaces::default();
+        let busy: FacadeResult<()> = Err(StationError::Busy {
+            station: "http://st1".into(),
+            status: 503,
+        }
+        .into());
+        interfaces.note(Interface::Box, &missing(), Duration::ZERO);
+        interfaces.note(Interface::Obix, &busy, Duration::ZERO);
+        assert!(interfaces.missing(Interface::Box, Duration::ZERO).is_some());
+        interfaces.note(Interface::Obix, &Ok(()), Duration::ZERO);
+        assert!(interfaces.missing(Interface::Box, Duration::ZERO).is_none());
+        interfaces.note(Interface::Box, &missing(), Duration::ZERO);
+        interfaces.station_is_back();
+        assert!(interfaces.missing(Interface::Box, Duration::ZERO).is_none());
     }
 
     #[test]

@@ -241,6 +241,7 @@ impl StationFacade {
     /// belong to the station's version for the life of the process.
     pub fn forget(&self) {
         tracing::info!(station = %self.station(), "what was learned of the station is found out anew");
+        self.interfaces.station_is_back();
         self.bql.forget();
         self.obix.forget();
         self.changes.station_is_back();

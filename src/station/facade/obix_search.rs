@@ -7,6 +7,7 @@ use super::error::FacadeResult;
 use super::history::is_timeout;
 use super::obix_routes::obix_path;
 use crate::station::boxp::tree::MAX_COMPONENTS;
+use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::obix::client::Document;
 use crate::station::obix::folder::{ComponentClass, Folder};
@@ -74,9 +75,14 @@ impl StationFacade {
                     Err(error) if is_timeout(&error) => return Ok(SearchEnd::Cut),
                     Err(error) => return Err(error),
                 };
+                let mut is_late = false;
                 for (path, answer) in paths.iter().zip(answers) {
                     let document = match answer {
                         Ok(document) => document,
+                        Err(StationError::Timeout { .. } | StationError::Queued { .. }) => {
+                            is_late = true;
+                            continue;
+                        }
                         Err(error) => {
                             tracing::debug!(%error, "a component is left out of the search");
                             continue;
@@ -91,6 +97,9 @@ impl StationFacade {
                     if seen.len() > MAX_COMPONENTS {
                         return Ok(SearchEnd::Cut);
                     }
+                }
+                if is_late {
+                    return Ok(SearchEnd::Cut);
                 }
             }
             level = next;

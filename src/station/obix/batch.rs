@@ -17,7 +17,8 @@ pub type Answers<T> = Vec<Result<T, StationError>>;
 impl ObixClient {
     /// Reads many objects; a member that fails does not fail the others.
     ///
-    /// A station without batch operation, or one that refuses it, is asked for one object after the other.
+    /// A station without batch operation, or one that refuses it, is asked for one object after the other; when the
+    /// time is over, the objects not yet read have the error of that.
     ///
     /// # Errors
     /// [`StationError::Protocol`] when the answers cannot be matched to the requests.
@@ -32,8 +33,12 @@ impl ObixClient {
                 Some(batch) => match self.read_batch(scope, &batch, chunk).await {
                     Ok(members) => answers.extend(members),
                     Err(error) if is_refusal(&error) => {
-                        self.remember_refused_batch(&error);
-                        answers.extend(self.read_singly(scope, chunk).await?);
+                        let members = self.read_singly(scope, chunk).await?;
+                        // A station that answers nothing else either says nothing of batches.
+                        if members.iter().any(Result::is_ok) {
+                            self.remember_refused_batch(&error);
+                        }
+                        answers.extend(members);
                     }
                     Err(error) => return Err(error),
                 },
@@ -74,11 +79,17 @@ impl ObixClient {
         scope: &CallScope,
         paths: &[ObixPath],
     ) -> Result<Answers<Object>, StationError> {
-        let mut answers = Vec::with_capacity(paths.len());
+        let mut answers: Answers<Object> = Vec::with_capacity(paths.len());
         for path in paths {
-            answers.push(per_member(
-                self.get(scope, path).await.map(|document| document.root),
-            )?);
+            match per_member(self.get(scope, path).await.map(|document| document.root)) {
+                Ok(answer) => answers.push(answer),
+                // What was read in time is kept; the rest was too late.
+                Err(error) if is_out_of_time(&error) && !answers.is_empty() => {
+                    answers.resize_with(paths.len(), || Err(error.clone()));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(answers)
     }
@@ -107,6 +118,13 @@ fn is_refusal(error: &StationError) -> bool {
             | StationError::PermissionDenied { .. }
             | StationError::BadQuery { .. }
             | StationError::Server { .. }
+    )
+}
+
+fn is_out_of_time(error: &StationError) -> bool {
+    matches!(
+        error,
+        StationError::Timeout { .. } | StationError::Queued { .. }
     )
 }
 

@@ -4,8 +4,8 @@ use chrono::{DateTime, FixedOffset, Utc};
 use chrono_tz::Tz;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 
 use super::diagnose::Asked;
@@ -22,6 +22,9 @@ const MEDIA_TYPE: &str = "text/xml";
 /// Requests in flight by default: controllers run control logic on the same processor (oBIX specification §12).
 const DEFAULT_IN_FLIGHT: usize = 1;
 const LARGEST_IN_FLIGHT: usize = 4;
+/// How long a refused batch keeps objects from being read in batches: the refusal may have been a passing one, and
+/// one object per request is slow.
+const BATCH_RECHECK: Duration = Duration::from_secs(60);
 
 /// The oBIX client of one identity.
 #[derive(Debug)]
@@ -31,7 +34,8 @@ pub struct ObixClient {
     places: Semaphore,
     lobby: Remembered<Lobby>,
     about: Remembered<About>,
-    refuses_batch: AtomicBool,
+    /// When the station last refused a batch.
+    refused_batch: RwLock<Option<Duration>>,
 }
 
 /// A thing read once; further readers wait for the first.
@@ -142,7 +146,7 @@ impl ObixClient {
             places: Semaphore::new(DEFAULT_IN_FLIGHT),
             lobby: Remembered::default(),
             about: Remembered::default(),
-            refuses_batch: AtomicBool::new(false),
+            refused_batch: RwLock::new(None),
         }
     }
 
@@ -363,12 +367,24 @@ impl ObixClient {
     pub fn forget(&self) {
         self.lobby.clear();
         self.about.clear();
-        self.refuses_batch.store(false, Ordering::Relaxed);
+        self.set_refused_batch(None);
     }
 
-    /// Where batches go; none when the lobby has no such operation or the station refused one.
+    fn set_refused_batch(&self, at: Option<Duration>) {
+        *self
+            .refused_batch
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = at;
+    }
+
+    /// Where batches go; none when the lobby has no such operation or the station refused one lately.
     pub(super) async fn batch(&self, scope: &CallScope) -> Result<Option<ObixPath>, StationError> {
-        if self.refuses_batch.load(Ordering::Relaxed) {
+        let refused = *self
+            .refused_batch
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let now = self.web.clock().monotonic();
+        if refused.is_some_and(|at| now.saturating_sub(at) < BATCH_RECHECK) {
             return Ok(None);
         }
         Ok(self.lobby(scope).await?.batch.clone())
@@ -376,7 +392,7 @@ impl ObixClient {
 
     pub(super) fn remember_refused_batch(&self, error: &StationError) {
         tracing::debug!(%error, "the station refuses batches; its objects are read one by one");
-        self.refuses_batch.store(true, Ordering::Relaxed);
+        self.set_refused_batch(Some(self.web.clock().monotonic()));
     }
 
     /// The same, always asked anew: for the station's clock.

@@ -2,6 +2,10 @@
 
 use chrono::{DateTime, FixedOffset};
 use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::decode::decode;
 use super::folder::{ComponentClass, WalkOptions};
@@ -192,6 +196,59 @@ async fn a_refused_batch_is_remembered_until_the_client_forgets() {
         .await
         .expect("read");
     assert_eq!(station.heard()[4..], ["/obix/", "/obix/batch/", out]);
+}
+
+#[tokio::test]
+async fn a_station_that_fails_on_everything_is_asked_in_batches_when_it_is_well_again() {
+    let is_down = Arc::new(AtomicBool::new(false));
+    let down = is_down.clone();
+    let station = Scripted::start(move |target, _| match target {
+        _ if down.load(Ordering::Relaxed) => (500, "starting".to_owned()),
+        "/obix/" => lobby(r#"<op name="batch" href="batch/" in="obix:BatchIn"/>"#),
+        "/obix/batch/" => ok(r#"<list><real val="1" display="1 {ok}"/></list>"#),
+        _ => ok(r#"<real val="1" display="1 {ok}"/>"#),
+    })
+    .await;
+    let points = [path("/obix/config/A/")];
+    let scope = scope();
+    let read = || station.client.read_values(&scope, &points);
+    assert!(read().await.expect("read")[0].is_ok());
+    is_down.store(true, Ordering::Relaxed);
+    if let Ok(values) = read().await {
+        assert!(values[0].is_err());
+    }
+    is_down.store(false, Ordering::Relaxed);
+    let before = station.heard().len();
+    assert!(read().await.expect("read")[0].is_ok());
+    assert_eq!(station.heard()[before..], ["/obix/batch/"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn objects_read_before_the_time_was_over_are_kept() {
+    let (release, held) = channel::<()>();
+    let held = Mutex::new(held);
+    let station = Scripted::start(move |target, _| match target {
+        "/obix/" => lobby(""),
+        "/obix/config/A/out/" => ok(r#"<real val="1" display="1 {ok}"/>"#),
+        _ => {
+            // Until the test ends.
+            let _ = held.lock().expect("one request").recv();
+            bad_uri(target)
+        }
+    })
+    .await;
+    let points = ["A", "B", "C"].map(|name| path(&format!("/obix/config/{name}/")));
+    let scope = CallScope::within(Duration::from_secs(1));
+    let values = station.client.read_values(&scope, &points).await;
+    drop(release);
+    let values = values.expect("what was read");
+    assert_eq!(
+        values[0].as_ref().expect("in time").value,
+        Scalar::Real(1.0)
+    );
+    for late in &values[1..] {
+        assert_eq!(late.as_ref().expect_err("late").kind(), "station-timeout");
+    }
 }
 
 /// Answers a history query as stations do: the oldest records of the window, bounds included.
