@@ -377,9 +377,16 @@ fn a_stop_leaves_nothing_behind_on_the_station() {
         let answer = received(sent(&endpoint, &token, session, &subscribe));
         assert!(answer.contains("\"result\":{}"), "{answer}");
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-        while mock.obix_watches() + mock.box_sessions() == 0 {
+        // The route is told once the bridge knows the watch or session: one that it never heard of it cannot end.
+        let health = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
+            "params": {"name": "getServiceHealth", "arguments": {}}});
+        loop {
+            let answer = received(sent(&endpoint, &token, session, &health));
+            let watched = mock.obix_watches() + mock.box_sessions() > 0;
+            if watched && (answer.contains("oBIX watch") || answer.contains("BOX subscription")) {
+                break;
+            }
             assert!(std::time::Instant::now() < deadline, "nothing is watched");
-            std::thread::yield_now();
         }
         assert_eq!(mock.sessions(), 1);
         let stopped = Command::new("kill")
