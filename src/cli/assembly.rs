@@ -20,6 +20,7 @@ use crate::knowledge::{KnowledgeState, KnowledgeStore, StoreOptions};
 use crate::mcp::auth::Authenticator;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::HttpOptions;
+use crate::mcp::http::connections::ConnectionLimits;
 use crate::mcp::http::health::{
     Health, KnowledgeHealth, KnowledgeProbe, StationHealth, StationProbe,
 };
@@ -156,6 +157,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
             session_idle: config.session_idle,
             sse_heartbeat: config.sse_heartbeat,
             limits: config.inbound,
+            connections: ConnectionLimits::default(),
             tls: None,
         },
         station: StationEnd {

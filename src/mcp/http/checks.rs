@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -15,6 +15,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::connections::read_body;
 use super::guesses::Guesses;
 use super::tls::PeerAddress;
 use super::{Front, HttpOptions, prefix};
@@ -193,7 +194,7 @@ pub async fn admit(State(front): State<Arc<Front>>, request: Request, next: Next
         Err(response)
             if parts.method == Method::POST && response.extensions().get::<TooFast>().is_some() =>
         {
-            too_fast_answer(*response, body, front.options.body_limit).await
+            too_fast_answer(*response, body, &front.options).await
         }
         Err(response) => *response,
     };
@@ -331,8 +332,10 @@ fn too_many() -> Box<Response> {
 struct TooFast;
 
 /// The 429 as an answer to the request in `body`, so that a client can tell its user; plain when there is none.
-async fn too_fast_answer(mut refusal: Response, body: Body, limit: usize) -> Response {
-    let body = to_bytes(body, limit).await.unwrap_or_default();
+async fn too_fast_answer(mut refusal: Response, body: Body, options: &HttpOptions) -> Response {
+    let body = read_body(body, options.body_limit, options.connections.body)
+        .await
+        .unwrap_or_default();
     let Ok(Incoming::Request { id, .. }) = Incoming::parse(&body) else {
         return refusal;
     };

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::{Extension, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::checks::{Admitted, json_response};
+use super::connections::read_body;
 use super::frames::{self, FrameReceiver, FrameSender, WAITING_BYTES};
 use super::reply::stream_headers;
 use super::streamable::accepted_without_answer;
@@ -252,12 +253,10 @@ pub async fn messages(
         .with("sessionId", id);
         return json_response(StatusCode::NOT_FOUND, &error_body(Value::Null, &error));
     };
-    let Ok(body) = to_bytes(body, front.options.body_limit).await else {
-        let text = format!(
-            "The body is larger than {} bytes or was cut off.",
-            front.options.body_limit
-        );
-        return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+    let options = &front.options;
+    let body = match read_body(body, options.body_limit, options.connections.body).await {
+        Ok(body) => body,
+        Err(refusal) => return *refusal,
     };
     let caller = Caller {
         principal: admitted.principal,

@@ -8,12 +8,14 @@
 //! - [`legacy_sse`]: `/sse` and `/messages`.
 //! - [`reply`]: plain JSON or an event stream.
 //! - [`frames`]: what waits for the reader of a stream, bounded by number and bytes.
+//! - [`connections`]: time limits for unfinished requests, and connections by address.
 //! - [`tls`]: connections from clients; [`certificate`]: the certificate they are shown.
 //! - [`guesses`]: the delay after wrong bearers.
 //! - [`health`] answers `/health`.
 
 pub mod certificate;
 pub mod checks;
+pub mod connections;
 pub mod frames;
 pub mod guesses;
 pub mod health;
@@ -40,11 +42,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::certificate::Certificates;
 use self::checks::{InboundLimits, Visitors};
+use self::connections::{ConnectionLimits, Seats};
 use self::health::Health;
 use self::legacy_sse::SseTable;
 use self::sessions::SessionTable;
 use self::spelling::HeaderSpelling;
-use self::tls::{Entrance, PeerAddress};
+use self::tls::Entrance;
 use super::auth::Authenticator;
 use super::bridge::Bridge;
 use crate::tools::SessionCounts;
@@ -65,6 +68,7 @@ pub struct HttpOptions {
     /// Time between signs of life on a quiet stream of the older transport.
     pub sse_heartbeat: Duration,
     pub limits: InboundLimits,
+    pub connections: ConnectionLimits,
     /// The certificate to serve over TLS with; none serves plain HTTP.
     pub tls: Option<Arc<Certificates>>,
 }
@@ -79,6 +83,7 @@ impl Default for HttpOptions {
             session_idle: Duration::from_secs(1800),
             sse_heartbeat: Duration::from_secs(25),
             limits: InboundLimits::default(),
+            connections: ConnectionLimits::default(),
             tls: None,
         }
     }
@@ -153,6 +158,7 @@ impl HttpServer {
             ..counted.0.counts()
         });
         let visitors = Visitors::new(&options, address);
+        let limits = options.connections;
         let base_path = options.base_path.clone();
         let tls = match options.tls.clone() {
             Some(certificates) => {
@@ -175,16 +181,13 @@ impl HttpServer {
             spelling,
         });
         tokio::spawn(sweep(front.clone(), stop.clone()));
-        let service = router(front).into_make_service_with_connect_info::<PeerAddress>();
-        let entrance = Entrance::new(listener, tls)?;
+        let router = router(front);
+        let entrance = Entrance::new(listener, tls, Seats::new(limits.per_address));
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
-            let served = axum::serve(entrance, service)
-                .with_graceful_shutdown(stopped.clone().cancelled_owned());
+            let served = connections::serve(entrance, router, limits, stopped.clone());
             tokio::select! {
-                outcome = served.into_future() => if let Err(error) = outcome {
-                    tracing::error!(%error, "the HTTP server ended");
-                },
+                () = served => {}
                 () = async { stopped.cancelled().await; tokio::time::sleep(STOP_GRACE).await } => {
                     tracing::warn!("open connections were cut at the end");
                 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::Front;
 use super::checks::{Admitted, SESSION_HEADER, check_revision, json_response};
+use super::connections::read_body;
 use super::frames::{self, WAITING_BYTES};
 use super::reply::{Accepted, Answers, Pending, body_of, outlet, reply, stream_headers};
 use super::sessions::Session;
@@ -32,12 +33,10 @@ pub async fn post(
     body: Body,
 ) -> Response {
     // The body is read before the session is looked at, so bad JSON wins over a bad session.
-    let Ok(body) = to_bytes(body, front.options.body_limit).await else {
-        let text = format!(
-            "The body is larger than {} bytes or was cut off.",
-            front.options.body_limit
-        );
-        return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+    let options = &front.options;
+    let body = match read_body(body, options.body_limit, options.connections.body).await {
+        Ok(body) => body,
+        Err(refusal) => return *refusal,
     };
     let incoming = match Incoming::parse(&body) {
         Ok(incoming) => incoming,

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::certificate::Certificates;
+use super::connections::{Place, Seats};
 
 /// Time that a client gets for its handshake.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
@@ -34,12 +34,6 @@ const HANDSHAKE_RECORD: u8 = 0x16;
 /// Where a request comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerAddress(pub SocketAddr);
-
-impl Connected<IncomingStream<'_, Entrance>> for PeerAddress {
-    fn connect_info(stream: IncomingStream<'_, Entrance>) -> Self {
-        Self(*stream.remote_addr())
-    }
-}
 
 /// TLS settings that serve the certificate in use at the time of each handshake.
 ///
@@ -57,14 +51,13 @@ pub fn server_config(certificates: Arc<Certificates>) -> Result<Arc<ServerConfig
 
 /// Accepts connections.
 pub enum Entrance {
-    Plain(TcpListener),
+    Plain(TcpListener, Seats),
     Tls(TlsEntrance),
 }
 
 /// Connections whose handshake is done.
 pub struct TlsEntrance {
-    address: SocketAddr,
-    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr, Place)>,
     acceptor: JoinHandle<()>,
 }
 
@@ -75,78 +68,65 @@ impl Drop for TlsEntrance {
 }
 
 impl Entrance {
-    /// Accepts on `listener`, over TLS with `config`.
-    ///
-    /// # Errors
-    /// The listener's address cannot be read.
-    pub fn new(listener: TcpListener, config: Option<Arc<ServerConfig>>) -> io::Result<Self> {
+    /// Accepts on `listener` as many connections as `seats` has places for, over TLS with `config`.
+    pub fn new(listener: TcpListener, config: Option<Arc<ServerConfig>>, seats: Seats) -> Self {
         let Some(config) = config else {
-            return Ok(Self::Plain(listener));
+            return Self::Plain(listener, seats);
         };
-        let address = listener.local_addr()?;
         let (done, ready) = mpsc::channel(MOST_HANDSHAKES);
-        let acceptor = tokio::spawn(accept(listener, TlsAcceptor::from(config), done));
-        Ok(Self::Tls(TlsEntrance {
-            address,
-            ready,
-            acceptor,
-        }))
+        let acceptor = tokio::spawn(accept(listener, TlsAcceptor::from(config), seats, done));
+        Self::Tls(TlsEntrance { ready, acceptor })
     }
-}
 
-impl Listener for Entrance {
-    type Io = Connection;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
+    /// The next connection.
+    pub async fn accept(&mut self) -> (Connection, SocketAddr, Place) {
         match self {
-            Self::Plain(listener) => {
-                let (stream, peer) = accept_quick(listener).await;
-                (Connection::Plain(stream), peer)
+            Self::Plain(listener, seats) => {
+                let (stream, peer, place) = accept_quick(listener, seats).await;
+                (Connection::Plain(stream), peer, place)
             }
             Self::Tls(entrance) => match entrance.ready.recv().await {
-                Some((stream, peer)) => (Connection::Tls(Box::new(stream)), peer),
+                Some((stream, peer, place)) => (Connection::Tls(Box::new(stream)), peer, place),
                 // The acceptor ends only with the process or by a fault of its own.
                 None => std::future::pending().await,
             },
         }
     }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        match self {
-            Self::Plain(listener) => listener.local_addr(),
-            Self::Tls(entrance) => Ok(entrance.address),
-        }
-    }
 }
 
-async fn accept_quick(listener: &mut TcpListener) -> (TcpStream, SocketAddr) {
-    let (stream, peer) = Listener::accept(listener).await;
+async fn accept_quick(listener: &mut TcpListener, seats: &Seats) -> (TcpStream, SocketAddr, Place) {
+    let (stream, peer, place) = loop {
+        let (stream, peer) = Listener::accept(listener).await;
+        if let Some(place) = seats.take(peer.ip()) {
+            break (stream, peer, place);
+        }
+    };
     // Nagle's algorithm would hold small answers back for 40 ms.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
-    (stream, peer)
+    (stream, peer, place)
 }
 
 async fn accept(
     mut listener: TcpListener,
     tls: TlsAcceptor,
-    done: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
+    seats: Seats,
+    done: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr, Place)>,
 ) {
     let mut handshakes = JoinSet::new();
     loop {
         while handshakes.len() >= MOST_HANDSHAKES {
             handshakes.join_next().await;
         }
-        let (stream, peer) = tokio::select! {
-            accepted = accept_quick(&mut listener) => accepted,
+        let (stream, peer, place) = tokio::select! {
+            accepted = accept_quick(&mut listener, &seats) => accepted,
             Some(_) = handshakes.join_next() => continue,
         };
         let (tls, done) = (tls.clone(), done.clone());
         handshakes.spawn(async move {
             match tokio::time::timeout(HANDSHAKE_LIMIT, handshake(tls, stream)).await {
-                Ok(Ok(Some(stream))) => drop(done.send((stream, peer)).await),
+                Ok(Ok(Some(stream))) => drop(done.send((stream, peer, place)).await),
                 Ok(Ok(None)) => {
                     tracing::warn!(%peer, "a client spoke plain HTTP to the TLS port");
                 }
