@@ -31,6 +31,9 @@ struct Read {
     table: Arc<UserTable>,
 }
 
+/// A user, with the time of the last request that came with a token of theirs.
+pub type KnownUser = (UserFacts, Option<DateTime<Utc>>);
+
 /// The users of a data folder and their tokens.
 pub struct Identities {
     folder: PathBuf,
@@ -100,7 +103,7 @@ impl Identities {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn list(&self) -> Result<Vec<(UserFacts, Option<DateTime<Utc>>)>, IdentityError> {
+    pub fn list(&self) -> Result<Vec<KnownUser>, IdentityError> {
         let facts = self
             .table()?
             .map(|table| table.facts(self.clock.now()))

@@ -237,7 +237,7 @@ impl BoxClient {
             (200, Ok(replies)) => Ok(replies),
             (status, outcome) => {
                 let error = self.no_frame(status, &answer.content_type, outcome.err());
-                let may_be_done = status < 400 || status >= 500;
+                let may_be_done = !(400..500).contains(&status);
                 Err(match error {
                     StationError::Protocol { found: cause, .. }
                     | StationError::Server { detail: cause, .. }

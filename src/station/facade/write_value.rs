@@ -166,11 +166,11 @@ fn choice(given: &Given, range: &EnumRange) -> Result<DynamicEnum, String> {
 fn within(number: f64, facets: &Facets) -> Result<(), String> {
     let number_text = format_double(number);
     match (facets.min(), facets.max()) {
-        (Some(min), _) if !(number >= min) => Err(format!(
+        (Some(min), _) if number.is_nan() || number < min => Err(format!(
             "{number_text} is below the minimum {} of its facets",
             format_double(min)
         )),
-        (_, Some(max)) if !(number <= max) => Err(format!(
+        (_, Some(max)) if number.is_nan() || number > max => Err(format!(
             "{number_text} is above the maximum {} of its facets",
             format_double(max)
         )),
