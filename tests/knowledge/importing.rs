@@ -184,6 +184,18 @@ async fn a_document_with_a_mistake_changes_nothing_and_says_where_it_is() {
             json!({"line": 2, "column": 2}),
         ),
         (
+            "a mistyped section",
+            "schema_version: 1\nspace:\n- id: a\n".into(),
+            -32602,
+            json!({"path": "the root"}),
+        ),
+        (
+            "a document of something else",
+            "{\"_kind\": \"grid\", \"rows\": []}".into(),
+            -32602,
+            json!({"path": "the root"}),
+        ),
+        (
             "plain text",
             "hello".into(),
             -32005,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::section::EntryKind;
 use crate::knowledge::error::EditError;
+use crate::station::echo::shortened;
 use crate::station::ord::OrdError;
 
 /// The entry that an edit concerns.
@@ -115,11 +116,28 @@ pub enum OperationError {
         first: String,
         second: String,
     },
+    #[error(
+        "The document to import has no entry in spaces, equipment_types, equipment or points{}; check the names of its sections. Nothing was imported.",
+        other_keys(keys)
+    )]
+    ImportNothing {
+        /// Keys of its root that are no section.
+        keys: Vec<String>,
+    },
     #[error("The document to import is wrong at {place}: {source} Nothing was imported.")]
     ImportEntry {
         place: String,
         source: Box<OperationError>,
     },
+}
+
+/// The first few keys that a document has in place of sections.
+fn other_keys(keys: &[String]) -> String {
+    if keys.is_empty() {
+        return String::new();
+    }
+    let some: Vec<_> = keys.iter().take(5).map(|key| shortened(key)).collect();
+    format!(", its keys are {}", some.join(", "))
 }
 
 fn suggestion(nearest: &Option<String>) -> String {
@@ -174,6 +192,7 @@ impl OperationError {
             ),
             Self::EmptyBatch => json!({"argument": "items"}),
             Self::Item { index, source } => with(Value::Object(source.data()), "item", index),
+            Self::ImportNothing { .. } => json!({"path": "the root"}),
             Self::ImportWithoutId { place } => json!({"path": place}),
             Self::ImportDuplicate { id, first, second } => {
                 json!({"id": id, "path": second, "firstPath": first})

@@ -91,13 +91,14 @@ impl Imported {
 
 /// Brings a document in.
 ///
-/// Refused: an entry without id, an id twice in one section of the incoming document, an incoming space or type that
+/// Refused: a document without entries that has other keys or would empty the model, an entry without id, an id twice in one section of the incoming document, an incoming space or type that
 /// closes a cycle. References to entries that do not exist are left for validation to report.
 pub fn import(
     document: &mut KnowledgeDocument,
     incoming: KnowledgeDocument,
     mode: ImportMode,
 ) -> Result<Imported, OperationError> {
+    refuse_nothing(document, &incoming, mode)?;
     refuse_unclear_ids::<Space>(&incoming)?;
     refuse_unclear_ids::<EquipmentType>(&incoming)?;
     refuse_unclear_ids::<Equipment>(&incoming)?;
@@ -197,6 +198,29 @@ fn merge_extra(
         }
     }
     schedules
+}
+
+/// A mistyped section reads as a document without entries: nobody means to empty a model, or to keep foreign keys, so.
+fn refuse_nothing(
+    document: &KnowledgeDocument,
+    incoming: &KnowledgeDocument,
+    mode: ImportMode,
+) -> Result<(), OperationError> {
+    let is_empty = |document: &KnowledgeDocument| {
+        document.spaces.is_empty()
+            && document.equipment_types.is_empty()
+            && document.equipment.is_empty()
+            && document.points.is_empty()
+            && !document.extra.contains_key(SCHEDULES)
+    };
+    let empties = mode == ImportMode::Replace && !is_empty(document);
+    let only_foreign = incoming.station.is_empty() && !incoming.extra.is_empty();
+    if is_empty(incoming) && (empties || only_foreign) {
+        return Err(OperationError::ImportNothing {
+            keys: incoming.extra.keys().cloned().collect(),
+        });
+    }
+    Ok(())
 }
 
 fn place<T: Entry>(index: usize) -> String {

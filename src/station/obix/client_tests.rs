@@ -224,6 +224,7 @@ async fn a_station_that_fails_on_everything_is_asked_in_batches_when_it_is_well_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "the scripted station holds its answer by blocking a thread of the runtime, which can stop its clock: needs an asynchronous hold"]
 async fn objects_read_before_the_time_was_over_are_kept() {
     let (release, held) = channel::<()>();
     let held = Mutex::new(held);
