@@ -1,5 +1,7 @@
 //! What edits do to a small site.
 
+mod importing;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -503,88 +505,6 @@ fn a_role_of_equipment_is_renamed_in_its_place() {
     let error = rename(&mut site, &role("oat"), "fan").unwrap_err();
     assert_eq!(error.data()["role"], "fan");
     assert!(rename(&mut site, &role("sat"), "x").is_err());
-}
-
-#[test]
-fn merging_adds_what_is_new_and_replacing_takes_all() {
-    let mut merged = site();
-    let incoming = document(json!({
-        "station": {"id": "other"},
-        "spaces": [{"id": "hq", "name": "other"}, {"id": "floor-2", "parent": "hq"}],
-        "equipment_types": [{"id": "pump"}],
-        "schedules": [{"id": "office"}, {"id": "shop"}],
-        "_source": "x",
-    }));
-    let imported = import(&mut merged, incoming.clone(), ImportMode::Merge).unwrap();
-    assert_eq!((imported.added(), imported.skipped()), (2, 1));
-    assert_eq!(
-        imported.to_json()["spaces"],
-        json!({"added": 1, "skipped": 1})
-    );
-    assert_eq!(
-        imported.to_json()["schedules"],
-        json!({"added": 1, "skipped": 1})
-    );
-    assert_eq!(merged.spaces[0].name.as_deref(), Some("HQ"));
-    assert!(merged.station.is_empty());
-    assert_eq!(merged.extra["_source"], "x");
-    assert_eq!(
-        merged.extra["schedules"],
-        json!([{"id": "office"}, {"id": "shop"}])
-    );
-
-    let mut replaced = site();
-    let imported = import(&mut replaced, incoming.clone(), ImportMode::Replace).unwrap();
-    assert_eq!((imported.added(), imported.skipped()), (3, 0));
-    assert_eq!(replaced, incoming);
-}
-
-#[test]
-fn a_document_with_unclear_ids_or_a_cycle_is_refused_by_its_place() {
-    for (tree, place) in [
-        (
-            json!({"points": [{"id": "p"}, {"name": "no id"}]}),
-            "points[1]",
-        ),
-        (
-            json!({"equipment": [{"id": "x"}, {"id": "y"}, {"id": "x"}]}),
-            "equipment[2]",
-        ),
-        (
-            json!({"spaces": [{"id": "f", "parent": "g"}, {"id": "g", "parent": "f"}]}),
-            "spaces[0].parent",
-        ),
-        (
-            json!({"equipment_types": [{"id": "t", "extends": "t"}]}),
-            "equipment_types[0].extends",
-        ),
-    ] {
-        for mode in [ImportMode::Merge, ImportMode::Replace] {
-            let error = import(&mut site(), document(tree.clone()), mode).unwrap_err();
-            assert_eq!(error.data()["path"], place, "{error}");
-            assert!(
-                error.to_string().ends_with("Nothing was imported."),
-                "{error}"
-            );
-        }
-    }
-}
-
-#[test]
-fn a_cycle_between_old_and_new_entries_is_found() {
-    let mut site = document(json!({"spaces": [{"id": "a", "parent": "later"}]}));
-    let incoming = document(json!({"spaces": [{"id": "later", "parent": "a"}]}));
-    let error = import(&mut site, incoming, ImportMode::Merge).unwrap_err();
-    assert_eq!(error.data()["cycle"], json!(["later", "a", "later"]));
-
-    let mut cyclic = document(json!({"spaces": [{"id": "a", "parent": "a"}]}));
-    let incoming = document(json!({"spaces": [{"id": "a"}, {"id": "b", "parent": "a"}]}));
-    let imported = import(&mut cyclic, incoming, ImportMode::Merge).unwrap();
-    assert_eq!(
-        imported.added(),
-        1,
-        "a cycle that was there stays for validation to report"
-    );
 }
 
 #[test]
