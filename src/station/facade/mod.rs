@@ -98,10 +98,10 @@ pub use schedules::ListedSchedule;
 pub use status_reading::StatusReading;
 pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponents};
 pub use view::*;
-pub use write_action::{ActionResult, StationSaved};
+pub use write_action::{ActionPlan, ActionResult, StationSaved};
 pub use write_error::{LinkedFrom, Reread, WriteError, WriteResult};
-pub use write_point::{PointCommand, PointObserved, PointOrder, WriteRoute};
-pub use write_slot::{SlotChange, Untouched};
+pub use write_point::{PointCommand, PointObserved, PointOrder, PointPlan, WriteRoute};
+pub use write_slot::{SlotChange, SlotPlan, Untouched};
 pub use write_value::Given;
 
 use self::changes::ChangeHub;

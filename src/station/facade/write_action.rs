@@ -11,6 +11,7 @@ use super::write_point::bad_value;
 use super::write_slot::decoded;
 use super::write_target::{WriteTarget, doubt, needs_to_invoke};
 use super::write_value::{Given, SlotRule, slot_text};
+use crate::secrecy::{is_secret_name, is_secret_type};
 use crate::station::boxp::encode::{property, simple};
 use crate::station::boxp::{Node, SlotKind};
 use crate::station::error::StationError;
@@ -37,6 +38,43 @@ pub struct ActionResult {
     pub took: Duration,
 }
 
+/// An action with its argument that was checked against the station and can be invoked.
+#[derive(Debug)]
+pub struct ActionPlan {
+    target: WriteTarget,
+    action: Node,
+    argument: Option<Json>,
+}
+
+impl ActionPlan {
+    /// Absolute ord of the component.
+    pub fn ord(&self) -> &str {
+        &self.target.ord
+    }
+
+    /// Escaped name of the action.
+    pub fn action(&self) -> &str {
+        self.action.slot_name()
+    }
+
+    /// The argument as it is sent; none for an action without, and for a struct.
+    pub fn argument(&self) -> Option<Value> {
+        self.argument.as_ref().and_then(simple_value)
+    }
+
+    /// Whether the argument is a secret, by the action's name or the parameter's type.
+    pub fn is_secret(&self) -> bool {
+        let types = self.action.action.as_deref();
+        let parameter = types.and_then(|types| types.parameter.as_deref());
+        is_secret_name(self.action()) || parameter.is_some_and(is_secret_type)
+    }
+
+    /// Whether the caller's permissions allow it, as far as the station told them.
+    pub fn is_permitted(&self) -> bool {
+        self.target.may(needs_to_invoke(&self.action))
+    }
+}
+
 /// The answer to a request to save the station, which is no proof that the file is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StationSaved {
@@ -57,6 +95,21 @@ impl StationFacade {
         name: &str,
         given: Option<&Given>,
     ) -> WriteResult<ActionResult> {
+        let plan = self.plan_action(scope, ord, name, given).await?;
+        self.carry_out_action(scope, plan).await
+    }
+
+    /// Checks an action and its argument; changes nothing.
+    ///
+    /// # Errors
+    /// Whatever would keep the action from being invoked, as far as it can be told before.
+    pub async fn plan_action(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        name: &str,
+        given: Option<&Given>,
+    ) -> WriteResult<ActionPlan> {
         let target = self.write_target(scope, ord).await?;
         let action = target
             .slot(name)
@@ -64,12 +117,34 @@ impl StationFacade {
             .ok_or_else(|| WriteError::NoAction {
                 ord: target.ord.clone(),
                 action: name.to_owned(),
-            })?;
+            })?
+            .clone();
         let given = given.filter(|given| **given != Given::Null);
-        let argument = self.argument(scope, &target, action, given).await?;
-        let sent = argument.as_ref().and_then(simple_value);
+        let argument = self.argument(scope, &target, &action, given).await?;
+        Ok(ActionPlan {
+            argument,
+            action,
+            target,
+        })
+    }
+
+    /// Invokes a planned action with one message.
+    ///
+    /// # Errors
+    /// As [`StationFacade::invoke_action`].
+    pub async fn carry_out_action(
+        &self,
+        scope: &CallScope,
+        plan: ActionPlan,
+    ) -> WriteResult<ActionResult> {
+        let sent = plan.argument();
+        let ActionPlan {
+            target,
+            action,
+            argument,
+        } = plan;
         let (answer, took) = self
-            .invoke(scope, &target, action, argument, TimeoutClass::Standard)
+            .invoke(scope, &target, &action, argument, TimeoutClass::Standard)
             .await?;
         let returned = match &answer {
             Json::Object(_) => Node::decode(&answer).ok(),

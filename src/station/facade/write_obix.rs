@@ -6,30 +6,40 @@ use super::StationFacade;
 use super::error::FacadeError;
 use super::obix_routes::{obix_path, reading_of_obix};
 use super::write_error::{Reread, WriteError, WriteResult};
-use super::write_point::{PointCommand, PointObserved, PointOrder, WriteRoute, bad_value};
+use super::write_point::{
+    PointCommand, PointObserved, PointOrder, PointPlan, Way, WriteRoute, bad_value,
+};
 use super::write_target::{doubt, doubt_scope};
 use super::write_value::point_value;
 use crate::station::boxp::point::PointKind;
 use crate::station::http::CallScope;
-use crate::station::obix::ValueReading;
 use crate::station::obix::href::ObixPath;
 use crate::station::obix::object::Scalar;
 use crate::station::obix::point::ObixPoint;
 use crate::station::obix::write::command;
+use crate::station::obix::{Object, ValueReading};
 use crate::station::ord::{Ord, SlotPath};
 use crate::station::priority::Priority;
 use crate::station::value::{DynamicEnum, StatusValue, Value};
 
+/// The operation of a point that commands a level.
+#[derive(Debug)]
+pub(super) struct ObixWay {
+    path: SlotPath,
+    address: ObixPath,
+    operation: &'static str,
+    argument: Object,
+}
+
 impl StationFacade {
     /// `refusal` is why BOX does not serve; it is the answer for the levels that oBIX does not reach.
-    pub(super) async fn command_by_obix(
+    pub(super) async fn plan_by_obix(
         &self,
         scope: &CallScope,
         ord: &Ord,
         order: &PointOrder,
-        settle: Duration,
         refusal: FacadeError,
-    ) -> WriteResult<PointCommand> {
+    ) -> WriteResult<PointPlan> {
         if ![Priority::MANUAL, Priority::EMERGENCY].contains(&order.priority) {
             return Err(refusal.into());
         }
@@ -58,11 +68,32 @@ impl StationFacade {
                 action: operation.to_owned(),
             });
         }
-        let previous = input_of(&point, order.priority).unwrap_or_default();
+        Ok(PointPlan {
+            ord: ord.absolute(),
+            order: order.clone(),
+            requested: value,
+            previous: input_of(&point, order.priority).unwrap_or_default(),
+            way: Way::Obix(Box::new(ObixWay {
+                path,
+                address,
+                operation,
+                argument,
+            })),
+        })
+    }
+
+    pub(super) async fn command_by_obix(
+        &self,
+        scope: &CallScope,
+        plan: &PointPlan,
+        way: &ObixWay,
+        settle: Duration,
+    ) -> WriteResult<PointCommand> {
+        let priority = plan.order.priority;
         let work = async {
             Ok(self
                 .obix()
-                .command_point(scope, &address, operation, &argument)
+                .command_point(scope, &way.address, way.operation, &way.argument)
                 .await?)
         };
         if let Err(error) = self.over_obix(work).await {
@@ -71,10 +102,10 @@ impl StationFacade {
                 return Err(error);
             };
             let seen = self
-                .observe_by_obix(&doubt_scope(), &path, &address, order.priority)
+                .observe_by_obix(&doubt_scope(), &way.path, &way.address, priority)
                 .await;
             return Err(WriteError::InDoubt {
-                target: ord.absolute(),
+                target: plan.ord.clone(),
                 cause,
                 reread: match seen {
                     Ok(observed) => Reread::Point(Box::new(observed)),
@@ -88,16 +119,16 @@ impl StationFacade {
         };
         let observed = match scope.run("waiting for the point to act", asleep).await {
             Ok(()) => {
-                self.observe_by_obix(scope, &path, &address, order.priority)
+                self.observe_by_obix(scope, &way.path, &way.address, priority)
                     .await
             }
             Err(error) => Err(error.to_string()),
         };
         Ok(PointCommand {
-            ord: ord.absolute(),
-            priority: order.priority,
-            requested: value,
-            previous,
+            ord: plan.ord.clone(),
+            priority,
+            requested: plan.requested.clone(),
+            previous: plan.previous.clone(),
             route: WriteRoute::Obix,
             observed,
         })

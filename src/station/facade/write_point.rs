@@ -9,6 +9,7 @@ use super::error::FacadeResult;
 use super::points::reading_of;
 use super::view::PointReading;
 use super::write_error::{Reread, WriteError, WriteResult};
+use super::write_obix::ObixWay;
 use super::write_target::{WriteTarget, doubt, doubt_scope, needs_to_invoke, needs_to_set};
 use super::write_value::{Given, point_value};
 use crate::station::boxp::encode::{override_argument, simple, status_value};
@@ -53,6 +54,63 @@ pub enum WriteRoute {
     Action,
     /// An operation of the point over oBIX.
     Obix,
+}
+
+/// A command that was checked against the station and can be sent.
+#[derive(Debug)]
+pub struct PointPlan {
+    /// Absolute ord.
+    pub ord: String,
+    pub order: PointOrder,
+    /// The value as it is sent; null for a release.
+    pub requested: Value,
+    /// The level's present input.
+    pub previous: StatusValue,
+    pub(super) way: Way,
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub(super) enum Way {
+    Box(Box<BoxWay>),
+    Obix(Box<ObixWay>),
+}
+
+#[derive(Debug)]
+pub(super) struct BoxWay {
+    target: WriteTarget,
+    slot: Node,
+    kind: PointKind,
+    range: EnumRange,
+    /// The action that commands the level, with its argument, where its input is not set.
+    action: Option<(Node, Option<serde_json::Value>)>,
+}
+
+impl PointPlan {
+    /// How the command goes to the station.
+    pub fn route(&self) -> WriteRoute {
+        match &self.way {
+            Way::Box(way) if way.action.is_some() => WriteRoute::Action,
+            Way::Box(_) => WriteRoute::Input,
+            Way::Obix(_) => WriteRoute::Obix,
+        }
+    }
+
+    /// The value as the contract writes it (Tool surface §8.4).
+    pub fn requested_text(&self) -> String {
+        requested_text(&self.requested)
+    }
+
+    /// Whether the caller's permissions allow it, as far as the station told them.
+    pub fn is_permitted(&self) -> bool {
+        match &self.way {
+            Way::Box(way) => way.target.may(match &way.action {
+                Some((action, _)) => needs_to_invoke(action),
+                None => needs_to_set(&way.slot),
+            }),
+            Way::Obix(_) => true,
+        }
+    }
 }
 
 /// A command that the station took, and what the point did.
@@ -123,31 +181,62 @@ impl StationFacade {
         order: &PointOrder,
         settle: Duration,
     ) -> WriteResult<PointCommand> {
-        let refusal = match self.write_target(scope, ord).await {
-            Ok(target) => {
-                let sent = self.command_by_box(scope, ord, &target, order, settle);
-                match sent.await {
-                    // No server session is free, say: nothing was sent.
-                    Err(WriteError::Facade(error)) if self.may_fall_back(&error) => error,
-                    outcome => return outcome,
-                }
-            }
-            Err(error) if self.may_fall_back(&error) => error,
-            Err(error) => return Err(error.into()),
-        };
-        self.command_by_obix(scope, ord, order, settle, refusal)
-            .await
+        let plan = self.plan_point(scope, ord, order).await?;
+        self.carry_out_point(scope, ord, plan, settle).await
     }
 
-    async fn command_by_box(
+    /// Checks a command; changes nothing.
+    ///
+    /// # Errors
+    /// Whatever would keep the point from being commanded, as far as it can be told before.
+    pub async fn plan_point(
         &self,
         scope: &CallScope,
         ord: &Ord,
-        target: &WriteTarget,
         order: &PointOrder,
+    ) -> WriteResult<PointPlan> {
+        let refusal = match self.write_target(scope, ord).await {
+            Ok(target) => match self.plan_by_box(scope, target, order).await {
+                Err(WriteError::Facade(error)) if self.may_fall_back(&error) => error,
+                outcome => return outcome,
+            },
+            Err(error) if self.may_fall_back(&error) => error,
+            Err(error) => return Err(error.into()),
+        };
+        self.plan_by_obix(scope, ord, order, refusal).await
+    }
+
+    /// Sends a planned command with one message, and reads the point back after `settle`.
+    ///
+    /// # Errors
+    /// As [`StationFacade::command_point`].
+    pub async fn carry_out_point(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        plan: PointPlan,
         settle: Duration,
     ) -> WriteResult<PointCommand> {
-        let point = writable(target)?;
+        match &plan.way {
+            Way::Box(way) => match self.command_by_box(scope, ord, &plan, way, settle).await {
+                // No server session is free, say: nothing was sent.
+                Err(WriteError::Facade(error)) if self.may_fall_back(&error) => {
+                    let plan = self.plan_by_obix(scope, ord, &plan.order, error).await?;
+                    Box::pin(self.carry_out_point(scope, ord, plan, settle)).await
+                }
+                outcome => outcome,
+            },
+            Way::Obix(way) => self.command_by_obix(scope, &plan, way, settle).await,
+        }
+    }
+
+    async fn plan_by_box(
+        &self,
+        scope: &CallScope,
+        target: WriteTarget,
+        order: &PointOrder,
+    ) -> WriteResult<PointPlan> {
+        let point = writable(&target)?;
         let range = range_of(&point);
         let choices = self.choices(scope, &range).await?;
         let mut value = point_value(point.kind, &order.value, &choices, &point.facets)
@@ -158,8 +247,9 @@ impl StationFacade {
         let slot_name = order.priority.slot();
         let slot = target
             .slot(&slot_name)
-            .ok_or_else(|| not_writable(target))?;
-        if let Some(from) = self.commanding_link(scope, target, &slot_name).await {
+            .ok_or_else(|| not_writable(&target))?
+            .clone();
+        if let Some(from) = self.commanding_link(scope, &target, &slot_name).await {
             return Err(WriteError::Linked {
                 ord: target.ord.clone(),
                 slot: slot_name,
@@ -171,70 +261,75 @@ impl StationFacade {
             .as_ref()
             .map(|array| array.get(order.priority).clone())
             .unwrap_or_default();
-        let by_action = order.overriding.is_some() || slot.has_flag('r');
-        let sent = if by_action {
-            let duration = order.overriding.unwrap_or_default();
-            self.command_by_action(scope, target, &point, order.priority, &value, duration)
-                .await
-        } else {
-            let (held, bits) = match &value {
-                Value::Null => (held_value(&previous, point.kind, &range), StatusBits::NULL),
-                value => (value.clone(), StatusBits::default()),
-            };
-            let encoded = status_value(point.kind, &held, bits);
-            let work = self
-                .boxp()
-                .set_property(scope, &target.handle, &slot_name, encoded);
-            self.change(target, &target.ord, needs_to_set(slot), work)
-                .await
+        let action = match order.overriding.is_some() || slot.has_flag('r') {
+            true => Some(action_for(&target, &point, order, &value)?),
+            false => None,
         };
-        if let Err(error) = sent {
-            return Err(self.point_doubt(ord, order.priority, error).await);
-        }
-        Ok(PointCommand {
+        Ok(PointPlan {
             ord: target.ord.clone(),
-            priority: order.priority,
+            order: order.clone(),
             requested: value,
             previous,
-            route: if by_action {
-                WriteRoute::Action
-            } else {
-                WriteRoute::Input
-            },
-            observed: self.read_back(scope, ord, order.priority, settle).await,
+            way: Way::Box(Box::new(BoxWay {
+                slot,
+                action,
+                kind: point.kind,
+                range,
+                target,
+            })),
         })
     }
 
-    async fn command_by_action(
+    async fn command_by_box(
         &self,
         scope: &CallScope,
-        target: &WriteTarget,
-        point: &PointView,
-        priority: Priority,
-        value: &Value,
-        duration: Duration,
-    ) -> WriteResult<()> {
-        let Some((name, argument)) = action_of(point.kind, priority, value, duration) else {
-            return Err(WriteError::ReadOnly {
-                ord: target.ord.clone(),
-                slot: priority.slot(),
-                remedy: "write to another priority",
-            });
+        ord: &Ord,
+        plan: &PointPlan,
+        way: &BoxWay,
+        settle: Duration,
+    ) -> WriteResult<PointCommand> {
+        let target = &way.target;
+        let priority = plan.order.priority;
+        let sent = match &way.action {
+            Some((action, argument)) => {
+                let work = self.boxp().invoke_action(
+                    scope,
+                    &target.handle,
+                    action.slot_name(),
+                    argument.clone(),
+                    TimeoutClass::Standard,
+                );
+                self.change(target, &target.ord, needs_to_invoke(action), work)
+                    .await
+                    .map(drop)
+            }
+            None => {
+                let (held, bits) = match &plan.requested {
+                    Value::Null => (
+                        held_value(&plan.previous, way.kind, &way.range),
+                        StatusBits::NULL,
+                    ),
+                    value => (value.clone(), StatusBits::default()),
+                };
+                let encoded = status_value(way.kind, &held, bits);
+                let work =
+                    self.boxp()
+                        .set_property(scope, &target.handle, way.slot.slot_name(), encoded);
+                self.change(target, &target.ord, needs_to_set(&way.slot), work)
+                    .await
+            }
         };
-        let action = target.slot(name).ok_or_else(|| WriteError::NoAction {
-            ord: target.ord.clone(),
-            action: name.to_owned(),
-        })?;
-        let work = self.boxp().invoke_action(
-            scope,
-            &target.handle,
-            name,
-            argument,
-            TimeoutClass::Standard,
-        );
-        self.change(target, &target.ord, needs_to_invoke(action), work)
-            .await
-            .map(drop)
+        if let Err(error) = sent {
+            return Err(self.point_doubt(ord, priority, error).await);
+        }
+        Ok(PointCommand {
+            ord: plan.ord.clone(),
+            priority,
+            requested: plan.requested.clone(),
+            previous: plan.previous.clone(),
+            route: plan.route(),
+            observed: self.read_back(scope, ord, priority, settle).await,
+        })
     }
 
     /// The choices of a range; the station is asked for those of a frozen enumeration.
@@ -326,6 +421,28 @@ fn range_of(point: &PointView) -> EnumRange {
         .or_else(|| point.facets.range())
         .cloned()
         .unwrap_or_default()
+}
+
+/// The action that commands a level, as the point offers it.
+fn action_for(
+    target: &WriteTarget,
+    point: &PointView,
+    order: &PointOrder,
+    value: &Value,
+) -> WriteResult<(Node, Option<serde_json::Value>)> {
+    let duration = order.overriding.unwrap_or_default();
+    let Some((name, argument)) = action_of(point.kind, order.priority, value, duration) else {
+        return Err(WriteError::ReadOnly {
+            ord: target.ord.clone(),
+            slot: order.priority.slot(),
+            remedy: "write to another priority",
+        });
+    };
+    let action = target.slot(name).ok_or_else(|| WriteError::NoAction {
+        ord: target.ord.clone(),
+        action: name.to_owned(),
+    })?;
+    Ok((action.clone(), argument))
 }
 
 fn not_writable(target: &WriteTarget) -> WriteError {

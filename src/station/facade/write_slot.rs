@@ -6,6 +6,7 @@ use super::write_error::{Reread, WriteError, WriteResult};
 use super::write_point::{bad_value, holds_same};
 use super::write_target::{WriteTarget, doubt, doubt_scope, needs_to_set};
 use super::write_value::{Given, SlotRule, slot_text};
+use crate::secrecy::{is_secret_name, is_secret_type};
 use crate::station::boxp::contract::EnumTag;
 use crate::station::boxp::encode::{property, simple};
 use crate::station::boxp::{Node, SlotKind};
@@ -51,6 +52,45 @@ impl Untouched {
     }
 }
 
+/// A change of a slot that was checked against the station and can be sent.
+#[derive(Debug)]
+pub struct SlotPlan {
+    target: WriteTarget,
+    slot: Node,
+    /// What is to be sent; none where nothing is.
+    encoded: Option<serde_json::Value>,
+    /// Type of the value that is written.
+    pub type_spec: String,
+    pub previous: Value,
+    pub new: Value,
+    /// Whether the new value differs from the present one.
+    pub changes: bool,
+    /// Why nothing is sent.
+    pub untouched: Option<Untouched>,
+}
+
+impl SlotPlan {
+    /// Absolute ord of the component.
+    pub fn ord(&self) -> &str {
+        &self.target.ord
+    }
+
+    /// Escaped slot name.
+    pub fn slot(&self) -> &str {
+        self.slot.slot_name()
+    }
+
+    /// Whether nobody may read what the slot holds, by its name or type.
+    pub fn is_secret(&self) -> bool {
+        is_secret_name(self.slot()) || is_secret_type(&self.type_spec)
+    }
+
+    /// Whether the caller's permissions allow the change, as far as the station told them.
+    pub fn is_permitted(&self) -> bool {
+        self.target.may(needs_to_set(&self.slot))
+    }
+}
+
 impl StationFacade {
     /// Sets a property of a simple type, with one message to the station.
     ///
@@ -63,39 +103,8 @@ impl StationFacade {
         slot_name: &str,
         given: &Given,
     ) -> WriteResult<SlotChange> {
-        let target = self.write_target(scope, ord).await?;
-        let slot = property_of(&target, slot_name)?;
-        let type_spec = self.simple_type(scope, &target, slot).await?;
-        self.check_settable(scope, &target, slot).await?;
-        let tags = self.frozen_tags(scope, &type_spec).await?;
-        let facets = slot.facets.as_deref().map(str::parse::<Facets>);
-        let rule = SlotRule {
-            type_spec: &type_spec,
-            current: slot.value.as_deref(),
-            tags: &tags,
-            facets: facets.and_then(Result::ok).unwrap_or_default(),
-        };
-        let name = slot.slot_name();
-        let place = format!("{}/{name}", target.ord);
-        let text = match given {
-            Given::Null => Err("null is no value; clearSlot puts the default back".to_owned()),
-            given => slot_text(&rule, given),
-        }
-        .map_err(|reason| bad_value(&place, given, reason))?;
-        let previous = shown(slot);
-        let new = decoded(&type_spec, &text);
-        let encoded = simple(&type_spec, &text);
-        self.send_slot(scope, ord, &target, slot, encoded).await?;
-        Ok(SlotChange {
-            ord: target.ord.clone(),
-            slot: name.to_owned(),
-            changed: previous != new,
-            previous,
-            new,
-            untouched: None,
-            observed: self.observed_slot(scope, ord, name).await,
-            type_spec,
-        })
+        let plan = self.plan_slot(scope, ord, slot_name, given).await?;
+        self.carry_out_slot(scope, ord, plan).await
     }
 
     /// Puts a property back to the default of the component's type, with one message to the station; a dynamic slot is
@@ -109,9 +118,65 @@ impl StationFacade {
         ord: &Ord,
         slot_name: &str,
     ) -> WriteResult<SlotChange> {
+        let plan = self.plan_default(scope, ord, slot_name).await?;
+        self.carry_out_slot(scope, ord, plan).await
+    }
+
+    /// Checks a new value for a property of a simple type; changes nothing.
+    ///
+    /// # Errors
+    /// Whatever would keep the value from being set, as far as it can be told before.
+    pub async fn plan_slot(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        slot_name: &str,
+        given: &Given,
+    ) -> WriteResult<SlotPlan> {
         let target = self.write_target(scope, ord).await?;
-        let slot = property_of(&target, slot_name)?;
-        let name = slot.slot_name();
+        let slot = property_of(&target, slot_name)?.clone();
+        let type_spec = self.simple_type(scope, &target, &slot).await?;
+        self.check_settable(scope, &target, &slot).await?;
+        let tags = self.frozen_tags(scope, &type_spec).await?;
+        let facets = slot.facets.as_deref().map(str::parse::<Facets>);
+        let rule = SlotRule {
+            type_spec: &type_spec,
+            current: slot.value.as_deref(),
+            tags: &tags,
+            facets: facets.and_then(Result::ok).unwrap_or_default(),
+        };
+        let place = format!("{}/{}", target.ord, slot.slot_name());
+        let text = match given {
+            Given::Null => Err("null is no value; clearSlot puts the default back".to_owned()),
+            given => slot_text(&rule, given),
+        }
+        .map_err(|reason| bad_value(&place, given, reason))?;
+        let previous = shown(&slot);
+        let new = decoded(&type_spec, &text);
+        Ok(SlotPlan {
+            encoded: Some(simple(&type_spec, &text)),
+            changes: previous != new,
+            previous,
+            new,
+            untouched: None,
+            type_spec,
+            target,
+            slot,
+        })
+    }
+
+    /// Checks whether a property can be put back to its default; changes nothing.
+    ///
+    /// # Errors
+    /// As [`StationFacade::plan_slot`].
+    pub async fn plan_default(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        slot_name: &str,
+    ) -> WriteResult<SlotPlan> {
+        let target = self.write_target(scope, ord).await?;
+        let slot = property_of(&target, slot_name)?.clone();
         let contract = target
             .contract
             .as_ref()
@@ -122,31 +187,59 @@ impl StationFacade {
                     target.node.type_name()
                 ),
             })?;
-        let previous = shown(slot);
-        let change = SlotChange {
-            ord: target.ord.clone(),
-            slot: name.to_owned(),
-            type_spec: slot.type_name().to_owned(),
-            new: previous.clone(),
-            observed: Ok(previous.clone()),
-            previous,
-            changed: false,
-            untouched: Some(Untouched::DynamicSlot),
+        let previous = shown(&slot);
+        let Some(default) = contract.slot(slot.slot_name()).map(completed) else {
+            return Ok(SlotPlan {
+                encoded: None,
+                type_spec: slot.type_name().to_owned(),
+                new: previous.clone(),
+                previous,
+                changes: false,
+                untouched: Some(Untouched::DynamicSlot),
+                target,
+                slot,
+            });
         };
-        let Some(default) = contract.slot(name) else {
-            return Ok(change);
-        };
-        self.check_settable(scope, &target, slot).await?;
-        let default = completed(default);
-        self.send_slot(scope, ord, &target, slot, property(&default))
-            .await?;
-        Ok(SlotChange {
+        self.check_settable(scope, &target, &slot).await?;
+        Ok(SlotPlan {
+            encoded: Some(property(&default)),
             type_spec: default.type_name().to_owned(),
+            previous,
             new: shown(&default),
-            changed: !holds_same(&completed(slot), &default),
+            changes: !holds_same(&completed(&slot), &default),
             untouched: None,
-            observed: self.observed_slot(scope, ord, name).await,
-            ..change
+            target,
+            slot,
+        })
+    }
+
+    /// Sends a planned change with one message, and reads the slot back.
+    ///
+    /// # Errors
+    /// As [`StationFacade::set_slot`].
+    pub async fn carry_out_slot(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        plan: SlotPlan,
+    ) -> WriteResult<SlotChange> {
+        let observed = match plan.encoded {
+            Some(encoded) => {
+                self.send_slot(scope, ord, &plan.target, &plan.slot, encoded)
+                    .await?;
+                self.observed_slot(scope, ord, plan.slot.slot_name()).await
+            }
+            None => Ok(plan.previous.clone()),
+        };
+        Ok(SlotChange {
+            ord: plan.target.ord,
+            slot: plan.slot.slot_name().to_owned(),
+            type_spec: plan.type_spec,
+            previous: plan.previous,
+            new: plan.new,
+            changed: plan.changes,
+            untouched: plan.untouched,
+            observed,
         })
     }
 

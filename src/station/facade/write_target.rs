@@ -36,7 +36,7 @@ impl WriteTarget {
     }
 
     /// Whether the user's permissions, as far as the station told them, include a letter.
-    fn may(&self, letter: char) -> bool {
+    pub(super) fn may(&self, letter: char) -> bool {
         self.node
             .permissions
             .as_deref()
