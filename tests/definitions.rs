@@ -110,6 +110,7 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "echo",
         "listChildren",
         "readPoint",
+        "writePoint",
         "bqlQuery",
         "getOverview",
         "inspectComponent",

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::Context;
 use futures::future::BoxFuture;
 
-use super::metric_sources::{KnowledgeMetrics, StationMetrics};
+use super::metric_sources::{KnowledgeMetrics, StationMetrics, WriteMetrics};
+use crate::audit::{AuditOptions, AuditTrail};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::policy::{Policy, SharedPolicy};
 use crate::config::{Config, Secret, StationConfig};
@@ -39,7 +40,8 @@ use crate::station::http::CallScope;
 use crate::station::web::{WebOptions, WebSession};
 use crate::tools::station_access::{SharedStations, StationDirectory};
 use crate::tools::test_setup::{SetupTestUser, TestSetupGate};
-use crate::tools::{Offer, Principal, Registry, ToolError, reading_tools};
+use crate::tools::write_gate::{SharedGate, WriteGate};
+use crate::tools::{Offer, Principal, Registry, ToolError, reading_tools, writing_tools};
 
 /// A bridge with everything that its fronts need.
 pub struct Assembly {
@@ -52,6 +54,8 @@ pub struct Assembly {
     pub identities: Arc<Identities>,
     /// What tools may do; they hold a copy of this handle.
     pub policy: SharedPolicy,
+    /// Where writes are recorded; whoever has taken the data folder resumes it.
+    pub audit: Arc<AuditTrail>,
 }
 
 /// Time for the first look at the station; embedded controllers need seconds for a login.
@@ -119,7 +123,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         true => TestSetupGate::open_for(config.test_setup_time, clock.clone()),
         false => TestSetupGate::closed(clock.clone()),
     };
-    let users = UserStations::new(facade.clone(), credentials, make, limits, clock);
+    let users = UserStations::new(facade.clone(), credentials, make, limits, clock.clone());
     let users = Arc::new(users);
     let policy = SharedPolicy::new(Policy::of(config));
     let knowledge = Arc::new(open_knowledge(config, policy.clone()));
@@ -129,7 +133,9 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         stations: stations.clone(),
         gate,
     };
-    let tools = tools(config, stations.clone(), knowledge.clone(), setup)?;
+    let audit = AuditTrail::new(&config.data_dir, AuditOptions::default(), clock.clone());
+    let gate = WriteGate::new(policy.clone(), audit.clone(), stations.clone(), clock);
+    let tools = tools(config, stations.clone(), knowledge.clone(), &gate, setup)?;
     let mut bridge = Bridge::new(
         tools,
         resources(&knowledge, stations),
@@ -140,6 +146,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
     bridge.metric_sources = vec![
         Box::new(StationMetrics(facade.clone())),
         Box::new(KnowledgeMetrics(knowledge.clone())),
+        Box::new(WriteMetrics(gate)),
     ];
     Ok(Assembly {
         bridge: Arc::new(bridge),
@@ -166,6 +173,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         },
         identities,
         policy,
+        audit,
         knowledge,
     })
 }
@@ -191,12 +199,18 @@ pub fn definitions_only() -> anyhow::Result<Bridge> {
     let knowledge = Arc::new(KnowledgeStore::open(""));
     let stations: SharedStations = Arc::new(NoStation);
     let clock = SystemClock::shared();
+    let gate = WriteGate::new(
+        SharedPolicy::default(),
+        AuditTrail::new("", AuditOptions::default(), clock.clone()),
+        stations.clone(),
+        clock.clone(),
+    );
     let setup = SetupTestUser {
         identities: Arc::new(Identities::new(Path::new(""), clock.clone())),
         stations: stations.clone(),
         gate: TestSetupGate::closed(clock),
     };
-    let tools = tools(&config, stations.clone(), knowledge.clone(), setup)?;
+    let tools = tools(&config, stations.clone(), knowledge.clone(), &gate, setup)?;
     Ok(Bridge::new(
         tools,
         resources(&knowledge, stations),
@@ -250,8 +264,10 @@ fn tools(
     config: &Config,
     stations: SharedStations,
     knowledge: Arc<KnowledgeStore>,
+    gate: &SharedGate,
     setup: SetupTestUser,
 ) -> anyhow::Result<Registry> {
+    let writing = writing_tools(gate, &knowledge);
     let registry = Registry::builder()
         .acting_by(stations.clone())
         .tools(reading_tools(
@@ -259,6 +275,7 @@ fn tools(
             knowledge,
             config.max_history_records,
         ))
+        .tools(writing)
         .tool(setup)
         .offer(offer(config))
         .build()?;

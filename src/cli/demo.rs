@@ -17,7 +17,7 @@ use super::assembly::assemble;
 use super::data_folder::DataFolder;
 use super::init::mint_token;
 use super::logging;
-use super::serve::start_http;
+use super::serve::{resume_audit, start_http};
 use super::shutdown::{self, Ending};
 use crate::config::load::Settings;
 use crate::config::{Config, LogFormat, Secret, check_token};
@@ -65,7 +65,9 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     let users = bound_users(&mut config)?;
     let mapped = mapped_site(&config.knowledge_file)?;
     let (stop, watcher) = shutdown::watch();
-    let (server, end) = start_http(assemble(&config)?, &config, stop).await?;
+    let assembly = assemble(&config)?;
+    resume_audit(&assembly);
+    let (server, end) = start_http(assembly, &config, stop).await?;
     print!(
         "{}",
         greeting(&server.endpoint(), &station.url(), &token, &users, &mapped)

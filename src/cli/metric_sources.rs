@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::knowledge::{KnowledgeState, KnowledgeStore};
 use crate::mcp::metrics::{Exposition, MetricSource};
 use crate::station::facade::StationFacade;
+use crate::tools::write_gate::SharedGate;
 
 /// Requests, logins and watched points of the station.
 pub struct StationMetrics(pub Arc<StationFacade>);
@@ -35,6 +36,19 @@ impl MetricSource for StationMetrics {
             &[],
             self.0.watched_points() as f64,
         );
+    }
+}
+
+/// Writes to the station, and whether they can be recorded.
+pub struct WriteMetrics(pub SharedGate);
+
+impl MetricSource for WriteMetrics {
+    fn measure(&self, page: &mut Exposition) {
+        for (tool, outcome, count) in self.0.counts().all() {
+            page.add("writes_total", &[&tool, outcome], count as f64);
+        }
+        let is_recording = self.0.trail().failure().is_none();
+        page.add("writes_recorded", &[], f64::from(is_recording));
     }
 }
 

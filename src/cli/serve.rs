@@ -41,6 +41,7 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     }
     let assembly = assemble(&config)?;
     let _folder = DataFolder::take(&config.data_dir)?;
+    resume_audit(&assembly);
     let (stop, watcher) = shutdown::watch();
     greet(&assembly, &config, stop.clone());
     let source = file.map(|file| Source {
@@ -62,6 +63,14 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     }
     watcher.abort();
     Ok(Ending::Finished)
+}
+
+/// Gives an outcome to writes that an earlier process left without one. A bridge whose audit cannot be written serves
+/// nevertheless: it reads, and refuses writes.
+pub(super) fn resume_audit(assembly: &Assembly) {
+    if let Err(error) = assembly.audit.resume() {
+        tracing::error!(%error, "the audit cannot be written; writes to the station are refused until it can");
+    }
 }
 
 /// Looks at the station in the background: a wrong address or password shows in the log before the first call.
@@ -218,6 +227,7 @@ pub async fn start_http(
         knowledge,
         identities: _,
         policy: _,
+        audit: _,
     } = assembly;
     station.users().keep_tidy(stop.clone());
     follow_knowledge(bridge.clone(), &knowledge, stop.clone());

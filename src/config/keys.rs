@@ -410,22 +410,7 @@ pub const KEYS: &[Key] = &[
 
 /// Keys that are accepted, so that files written for the in-station module load, while nothing acts on them in this
 /// version; `init` leaves them out. Whoever gives one its function takes it off this list.
-pub const WITHOUT_FUNCTION: &[&str] = &[
-    "writes.enabled",
-    "writes.serviceAccountMayWrite",
-    "writes.readbackDelayMs",
-    "writes.allow",
-    "writes.deny",
-    "writes.priorities",
-    "writes.principals",
-    "writes.maxOverrideMinutes",
-    "writes.ratePerMinute",
-    "writes.confirm",
-    "writes.confirmDestructive",
-    "trends.facilityId",
-    "camber.allow",
-    "camber.principals",
-];
+pub const WITHOUT_FUNCTION: &[&str] = &["trends.facilityId", "camber.allow", "camber.principals"];
 
 /// The key of that path.
 pub fn find(path: &str) -> Option<&'static Key> {

@@ -21,6 +21,8 @@ const SERVICE: &str = "service";
 /// let pattern: PathPattern = "slot:/Drivers/**/SP_*".parse().unwrap();
 /// assert!(pattern.matches(&"slot:/Drivers/Net/Ahu1/SP_Temp".parse().unwrap()));
 /// assert!(!pattern.matches(&"slot:/Drivers/Net/Ahu1/Temp".parse().unwrap()));
+/// assert!(pattern.may_match_below(&"slot:/Drivers/Net".parse().unwrap()));
+/// assert!(!pattern.may_match_below(&"slot:/Logic".parse().unwrap()));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathPattern {
@@ -37,6 +39,34 @@ impl PathPattern {
             |name| name == "**",
             |pattern, name| name_fits(pattern, name.as_str()),
         )
+    }
+}
+
+impl PathPattern {
+    /// Whether something below the component at `path` can be meant.
+    pub fn may_match_below(&self, path: &SlotPath) -> bool {
+        // The parts of the pattern that the next name can meet.
+        let after_any = |at: usize| {
+            let more = self.names.iter().skip(at).take_while(|name| *name == "**");
+            (at..=at + more.count()).collect::<Vec<_>>()
+        };
+        let mut at = after_any(0);
+        for name in path.names() {
+            let mut next: Vec<usize> = Vec::new();
+            for place in at {
+                match self.names.get(place).map(String::as_str) {
+                    Some("**") => next.extend(after_any(place)),
+                    Some(part) if name_fits(part, name.as_str()) => {
+                        next.extend(after_any(place + 1));
+                    }
+                    _ => {}
+                }
+            }
+            next.sort_unstable();
+            next.dedup();
+            at = next;
+        }
+        at.into_iter().any(|place| place < self.names.len())
     }
 }
 
@@ -191,6 +221,8 @@ pub struct Intended<'a> {
     pub override_for: Option<Duration>,
     /// The tool removes something that cannot be brought back.
     pub destructive: bool,
+    /// Everything below the component is changed with it.
+    pub with_subtree: bool,
 }
 
 /// What the rules say about a write that they let pass.
@@ -256,7 +288,11 @@ impl WriteRules {
         Ok(self.confirmation(intended))
     }
 
-    fn check_switches(&self, intended: &Intended<'_>) -> Result<(), Refusal> {
+    /// Whether anything may be written at all by this caller; the path makes no difference.
+    ///
+    /// # Errors
+    /// The switch that is off.
+    pub fn check_switches(&self, intended: &Intended<'_>) -> Result<(), Refusal> {
         if !self.enabled {
             return Err(refusal(
                 "read-only",
@@ -278,7 +314,10 @@ impl WriteRules {
         let path = intended.path;
         let own_deny = own.map_or(&[][..], |own| own.deny.as_slice());
         let mut denied = self.deny.iter().chain(own_deny);
-        if let Some(pattern) = denied.find(|pattern| pattern.matches(path)) {
+        let is_meant = |pattern: &&PathPattern| {
+            pattern.matches(path) || (intended.with_subtree && pattern.may_match_below(path))
+        };
+        if let Some(pattern) = denied.find(is_meant) {
             return Err(refusal(
                 "ord-denied",
                 format!(

@@ -24,6 +24,7 @@ fn judged(
         priority: priority.map(|level| Priority::new(level).unwrap()),
         override_for: None,
         destructive: false,
+        with_subtree: false,
     };
     rules.judge(&intended).map_err(|refusal| refusal.policy)
 }
@@ -41,6 +42,7 @@ fn nothing_is_written_until_it_is_switched_on_and_the_key_is_named() {
         priority: None,
         override_for: None,
         destructive: false,
+        with_subtree: false,
     };
     let refusal = read_only.judge(&intended).unwrap_err().to_string();
     assert!(refusal.contains("writes.enabled: true"), "{refusal}");
@@ -115,6 +117,7 @@ fn an_override_without_an_end_is_longer_than_any_limit() {
             priority: None,
             override_for: Some(Duration::from_secs(seconds)),
             destructive: false,
+            with_subtree: false,
         };
         rules.judge(&intended).map_err(|refusal| refusal.policy)
     };
@@ -135,6 +138,7 @@ fn levels_1_and_8_removals_and_chosen_paths_are_confirmed() {
             priority: Priority::new(priority).ok(),
             override_for: None,
             destructive,
+            with_subtree: false,
         };
         rules.judge(&intended).unwrap() != Ruling::Allowed
     };

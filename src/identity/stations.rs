@@ -249,6 +249,20 @@ impl StationDirectory for UserStations {
             Some(reason) => Err(reason),
         }
     }
+
+    fn for_writing(&self, principal: &Principal) -> Result<Arc<StationFacade>, ToolError> {
+        let Some(name) = principal.user() else {
+            return Ok(self.service.clone());
+        };
+        match self.of_user(name)? {
+            Some(own) => Ok(own),
+            None => {
+                let reason = self.reason(name);
+                let reason = reason.as_deref().unwrap_or("its password was just removed");
+                Err(cannot_act(name, reason))
+            }
+        }
+    }
 }
 
 fn cannot_act(name: &str, reason: &str) -> ToolError {

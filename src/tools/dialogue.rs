@@ -168,6 +168,12 @@ impl Client {
             .is_some_and(Value::is_object)
     }
 
+    /// Whether the client answers while the call runs; else it repeats the call with the answers.
+    pub fn asks_now(&self) -> bool {
+        let asking = self.0.as_ref().map(|port| port.asking());
+        matches!(asking, Some(Asking::Now))
+    }
+
     /// Asks these questions; `state` comes back with the answers where the client repeats the call.
     ///
     /// # Errors

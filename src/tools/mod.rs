@@ -56,6 +56,8 @@ pub mod suggest_mapping;
 pub mod test_setup;
 pub mod time_argument;
 pub mod unmapped;
+pub mod write_gate;
+pub mod write_point;
 
 pub use arguments::Arguments;
 pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};
@@ -68,6 +70,14 @@ pub use registry::{
 use std::sync::Arc;
 
 use crate::knowledge::KnowledgeStore;
+
+/// The tools that change the station, all through one gate.
+pub fn writing_tools(
+    gate: &write_gate::SharedGate,
+    _knowledge: &Arc<KnowledgeStore>,
+) -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(write_point::WritePoint(gate.clone()))]
+}
 
 /// The tools of a bridge to one station.
 ///

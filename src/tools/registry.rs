@@ -18,6 +18,7 @@ use super::error::{ErrorCode, RpcError, ToolError};
 pub use super::offer::{Offer, UnknownTool};
 use super::schema::{SchemaError, Validator, Violation};
 use super::station_access::SharedStations;
+use super::write_gate::CONFIRMATION_TIME;
 use crate::station::echo::shortened;
 
 /// A tool that respects its deadline still needs a moment to shape a partial answer.
@@ -358,10 +359,16 @@ async fn run_reading(entry: &Entry, context: &CallContext, arguments: Arguments)
 async fn run_writing(entry: &Entry, context: CallContext, arguments: Arguments) -> ToolResult {
     let tool = entry.tool.clone();
     let name = &entry.definition.name;
+    let is_asked = context.client.asks_now() && context.client.can("elicitation");
+    let decision = if is_asked {
+        CONFIRMATION_TIME
+    } else {
+        Duration::ZERO
+    };
     // Its log lines belong to the request as well.
     let call = async move { tool.run(&context, arguments).await }.in_current_span();
     let task = tokio::spawn(call);
-    match tokio::time::timeout(entry.definition.limit + DEADLINE_GRACE, task).await {
+    match tokio::time::timeout(entry.definition.limit + DEADLINE_GRACE + decision, task).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(fault(name)),
         Err(_) => Err(overdue(name, entry.definition.limit).with("inDoubt", true)),

@@ -4,6 +4,7 @@ use chrono::{DateTime, FixedOffset, SecondsFormat};
 use serde_json::{Map, Value, json};
 
 use crate::station::status::StatusBits;
+use crate::station::value::Value as StationValue;
 
 /// Adds a number; one that is not finite becomes null with `nonFinite` beside it, since JSON has no such numbers.
 pub fn put_number(map: &mut Map<String, Value>, key: &str, number: f64) {
@@ -17,6 +18,27 @@ pub fn put_number(map: &mut Map<String, Value>, key: &str, number: f64) {
             "-Infinity"
         };
         map.insert("nonFinite".to_owned(), json!(name));
+    }
+}
+
+/// A value of the station as JSON: numbers, flags and texts as they are, other simple values by their text, a number
+/// that JSON does not have as null (Tool surface §7).
+///
+/// ```
+/// use niagara_bridge::{station::value::Value, tools::result_value::value_json};
+/// assert_eq!(value_json(&Value::Double(21.0)), serde_json::json!(21.0));
+/// assert_eq!(value_json(&Value::RelTime(1500)), serde_json::json!("1500"));
+/// ```
+pub fn value_json(value: &StationValue) -> Value {
+    match value {
+        StationValue::Null => Value::Null,
+        StationValue::Boolean(flag) => json!(flag),
+        StationValue::Integer(number) => json!(number),
+        StationValue::Long(number) => json!(number),
+        StationValue::Float(number) => json!(number.is_finite().then_some(number)),
+        StationValue::Double(number) => json!(number.is_finite().then_some(number)),
+        StationValue::String(text) => json!(text),
+        other => json!(other.encode()),
     }
 }
 

@@ -24,6 +24,16 @@ pub trait StationDirectory: Send + Sync {
     fn may_change_station(&self, _principal: &Principal) -> Result<(), String> {
         Ok(())
     }
+
+    /// The facade that changes the station in the caller's own name; never the service account's for a user.
+    ///
+    /// # Errors
+    /// −32011 when there is none.
+    fn for_writing(&self, principal: &Principal) -> Result<Arc<StationFacade>, ToolError> {
+        self.may_change_station(principal)
+            .map_err(|reason| super::write_gate::cannot_write(&reason))?;
+        self.for_caller(principal)
+    }
 }
 
 /// A directory handed around by reference count.

@@ -1,8 +1,12 @@
-//! Writes at the level of the station facade, against the stand-in station: what reached the station, and how often.
+//! Writes against the stand-in station, by the station facade and by the tools behind their gate: what reached the
+//! station, how often, and what is recorded of it.
 
 #[path = "../mock/mod.rs"]
 mod mock;
 
 mod doubt;
+mod gate;
+mod office;
+mod point_tool;
 mod site;
 mod values;

@@ -50,7 +50,7 @@ const fn family(
 }
 
 /// Every metric, in the order of the text.
-pub const FAMILIES: [MetricFamily; 24] = [
+pub const FAMILIES: [MetricFamily; 26] = [
     family(
         "info",
         MetricKind::Gauge,
@@ -141,6 +141,18 @@ pub const FAMILIES: [MetricFamily; 24] = [
         MetricKind::Gauge,
         &[],
         "Points whose changes are followed.",
+    ),
+    family(
+        "writes_total",
+        MetricKind::Counter,
+        &["tool", "outcome"],
+        "Writes to the station by their ending: done, refused, failed, inDoubt.",
+    ),
+    family(
+        "writes_recorded",
+        MetricKind::Gauge,
+        &[],
+        "1 while the audit can be written; while it cannot, writes are refused.",
     ),
     family(
         "knowledge_file_exists",

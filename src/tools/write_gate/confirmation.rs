@@ -1,0 +1,292 @@
+//! The second step of writes that somebody must confirm: a question to the person, or a token that is shown once.
+//!
+//! A client that can ask its person is asked; one that repeats calls (revision 2026-07-28) gets the question with a
+//! sealed state; any other gets a token to repeat the call with. Token and state count for the same principal, tool
+//! and arguments, once, for two minutes.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::{Context, SHA256, digest};
+use ring::rand::{SecureRandom, SystemRandom};
+use serde_json::{Map, Value, json};
+
+use crate::clock::SharedClock;
+use crate::tools::{CallContext, ErrorCode, Principal, Question, Reply, ToolError, ToolOutput};
+
+/// Argument that brings the token back.
+pub const CONFIRM: &str = "confirm";
+
+/// Time for a person to decide (the token's life as well).
+pub const CONFIRMATION_TIME: Duration = Duration::from_secs(120);
+
+/// Arguments that a confirmation does not depend on: itself, and whether the call was a rehearsal.
+const NOT_BOUND: [&str; 2] = [CONFIRM, "dryRun"];
+
+/// Open questions; when there are more, the oldest are forgotten and have to be asked again.
+const MOST_OPEN: usize = 1000;
+
+const TOKEN_BYTES: usize = 24;
+
+type Digest = [u8; 32];
+
+struct Open {
+    bound_to: Digest,
+    /// Reading of the monotonic clock.
+    until: Duration,
+}
+
+/// What became of a question.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// Somebody said yes; how long that took.
+    Yes,
+    /// The reason for people.
+    No(&'static str),
+    /// Answer the call with this.
+    Later(ToolOutput),
+    /// The client cannot ask: here is the token.
+    Token(String),
+}
+
+/// Questions that wait for their answers.
+pub(super) struct Confirmations {
+    clock: SharedClock,
+    open: Mutex<HashMap<Digest, Open>>,
+}
+
+/// What a confirmation counts for.
+pub(super) fn bound_to(
+    principal: &Principal,
+    tool: &str,
+    arguments: &Map<String, Value>,
+) -> Digest {
+    let mut context = Context::new(&SHA256);
+    let user = principal.user().map_or(Value::Null, Value::from);
+    context.update(json!([user, tool]).to_string().as_bytes());
+    let bound = arguments
+        .iter()
+        .filter(|(name, _)| !NOT_BOUND.contains(&name.as_str()));
+    let bound: Map<String, Value> = bound
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    context.update(sorted(&Value::Object(bound)).to_string().as_bytes());
+    of(context.finish())
+}
+
+/// The same value with the members of all objects in order of their names: clients may reorder them.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(name, _)| *name);
+            let members = members.into_iter();
+            Value::Object(
+                members
+                    .map(|(name, member)| (name.clone(), sorted(member)))
+                    .collect(),
+            )
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+fn of(digest: ring::digest::Digest) -> Digest {
+    let mut bytes = [0; 32];
+    for (to, from) in bytes.iter_mut().zip(digest.as_ref()) {
+        *to = *from;
+    }
+    bytes
+}
+
+impl Confirmations {
+    pub(super) fn new(clock: SharedClock) -> Self {
+        Self {
+            clock,
+            open: Mutex::default(),
+        }
+    }
+
+    /// A token for one call.
+    ///
+    /// # Errors
+    /// The machine has no random numbers.
+    pub(super) fn issue(&self, bound_to: Digest) -> Result<String, ToolError> {
+        let mut bytes = [0; TOKEN_BYTES];
+        SystemRandom::new().fill(&mut bytes).map_err(|_| {
+            ToolError::internal("The system gives no random numbers, so nothing can be confirmed.")
+        })?;
+        let token = URL_SAFE_NO_PAD.encode(bytes);
+        let now = self.clock.monotonic();
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, question| question.until > now);
+        if open.len() >= MOST_OPEN {
+            let oldest = open.iter().min_by_key(|(_, question)| question.until);
+            if let Some(key) = oldest.map(|(key, _)| *key) {
+                open.remove(&key);
+            }
+        }
+        let until = now.saturating_add(CONFIRMATION_TIME);
+        open.insert(
+            of(digest(&SHA256, token.as_bytes())),
+            Open { bound_to, until },
+        );
+        Ok(token)
+    }
+
+    /// Uses a token up; whether it counts for this call.
+    pub(super) fn redeem(&self, token: &str, bound_to: &Digest) -> bool {
+        let now = self.clock.monotonic();
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let question = open.remove(&of(digest(&SHA256, token.as_bytes())));
+        question.is_some_and(|question| question.until > now && question.bound_to == *bound_to)
+    }
+
+    /// Asks the person at the client whether `what` shall be done.
+    ///
+    /// # Errors
+    /// The client sent back a state or token that is not ours, not for this call, or too old; or it did not answer.
+    pub(super) async fn ask(
+        &self,
+        context: &CallContext,
+        bound_to: Digest,
+        token: Option<&str>,
+        what: &str,
+    ) -> Result<Answer, ToolError> {
+        if let Some(token) = token {
+            return match self.redeem(token, &bound_to) {
+                true => Ok(Answer::Yes),
+                false => Err(stale()),
+            };
+        }
+        if !context.client.can("elicitation") {
+            return self.issue(bound_to).map(Answer::Token);
+        }
+        let questions = [Question::form(CONFIRM, what, form())];
+        if context.client.asks_now() {
+            let asked = context.client.ask(&questions, None);
+            let reply = tokio::time::timeout(CONFIRMATION_TIME, asked).await;
+            return match reply {
+                Ok(Ok(Reply::Answers(answers))) => Ok(decision(&answers)),
+                Ok(Ok(Reply::Later(output))) => Ok(Answer::Later(output)),
+                Ok(Err(error)) => Err(error),
+                Err(_) => Ok(Answer::No("nobody decided within two minutes")),
+            };
+        }
+        let state = context.client.state()?;
+        let returned = state
+            .as_ref()
+            .and_then(|state| state.get(CONFIRM))
+            .and_then(Value::as_str);
+        let is_ours = match returned {
+            Some(token) if !self.redeem(token, &bound_to) => return Err(stale()),
+            returned => returned.is_some(),
+        };
+        let token = self.issue(bound_to)?;
+        let state = json!({ CONFIRM: token });
+        match context.client.ask(&questions, Some(&state)).await? {
+            Reply::Later(output) => Ok(Answer::Later(output)),
+            Reply::Answers(answers) => {
+                self.redeem(&token, &bound_to);
+                match is_ours {
+                    true => Ok(decision(&answers)),
+                    false => Err(stale()),
+                }
+            }
+        }
+    }
+}
+
+/// The form that the person fills in.
+fn form() -> Value {
+    json!({
+        "type": "object",
+        "properties": { CONFIRM: {
+            "type": "boolean", "title": "Write it", "description": "True: send it to the station.", "default": false,
+        } },
+        "required": [CONFIRM],
+    })
+}
+
+fn decision(answers: &Map<String, Value>) -> Answer {
+    let answer = answers.get(CONFIRM);
+    let member = |pointer: &str| answer.and_then(|answer| answer.pointer(pointer));
+    match member("/action").and_then(Value::as_str) {
+        Some("accept") if member("/content/confirm") == Some(&Value::Bool(true)) => Answer::Yes,
+        Some("accept" | "decline") => Answer::No("the person declined"),
+        _ => Answer::No("the person did not decide"),
+    }
+}
+
+fn stale() -> ToolError {
+    ToolError::new(
+        ErrorCode::PermissionDenied,
+        "The confirmation is not valid: it counts once, for two minutes, and for the very arguments that it was given for. \
+         Call without 'confirm' to get a new one.",
+    )
+    .with("policy", "confirmation")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::TestClock;
+
+    fn map(value: Value) -> Map<String, Value> {
+        value.as_object().expect("an object").clone()
+    }
+
+    #[test]
+    fn a_token_counts_once_for_two_minutes_and_for_the_same_call_only() {
+        let clock = Arc::new(TestClock::at("2026-11-02T10:00:00Z".parse().expect("time")));
+        let confirmations = Confirmations::new(clock.clone());
+        let olga = Principal::User {
+            name: "olga".into(),
+        };
+        let arguments = map(json!({"ord": "slot:/A", "value": {"b": 1, "a": 2}, "dryRun": true}));
+        let bound = bound_to(&olga, "removeComponent", &arguments);
+        let issue = || confirmations.issue(bound).expect("a token");
+
+        let token = issue();
+        let reordered = map(
+            json!({"value": {"a": 2, "b": 1}, "ord": "slot:/A", "dryRun": false, "confirm": token}),
+        );
+        assert_eq!(bound_to(&olga, "removeComponent", &reordered), bound);
+        assert!(confirmations.redeem(&token, &bound));
+        assert!(!confirmations.redeem(&token, &bound), "used up");
+
+        for other in [
+            bound_to(&Principal::Service, "removeComponent", &arguments),
+            bound_to(&olga, "setSlot", &arguments),
+            bound_to(&olga, "removeComponent", &map(json!({"ord": "slot:/B"}))),
+        ] {
+            assert!(!confirmations.redeem(&issue(), &other));
+        }
+        let token = issue();
+        clock.advance(CONFIRMATION_TIME);
+        assert!(!confirmations.redeem(&token, &bound), "too old");
+        assert!(!confirmations.redeem("made up", &bound));
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_a_yes() {
+        let decided = |answer: Value| decision(&map(json!({ "confirm": answer })));
+        let yes = json!({"action": "accept", "content": {"confirm": true}});
+        assert!(matches!(decided(yes), Answer::Yes));
+        for no in [
+            json!({"action": "accept", "content": {"confirm": false}}),
+            json!({"action": "accept"}),
+            json!({"action": "decline", "content": {"confirm": true}}),
+            json!({"action": "cancel"}),
+            json!({}),
+        ] {
+            assert!(matches!(decided(no), Answer::No(_)));
+        }
+    }
+}

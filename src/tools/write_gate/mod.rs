@@ -1,0 +1,609 @@
+//! The one gate that every write to the station passes (Tool surface §4.1, §12 item 8).
+//!
+//! Rules → rate → confirmation → record of the intent → the write → record of its outcome. A write whose intent cannot
+//! be recorded is not sent; an executed write has exactly one intent and one outcome, whatever happens to the call.
+//!
+//! - [`WriteGate`]: what tools call; [`WriteGate::run`] for one write, [`WriteGate::admit`] and [`WriteGate::perform`]
+//!   for several under one confirmation, [`WriteGate::rehearse`] for dry runs.
+//! - `request`: what a tool wants, and what came of it; [`error`]: failures in the codes of the surface.
+//! - `confirmation`: the second step; `rate`: writes per minute; `counts`: for the metrics.
+
+mod confirmation;
+mod counts;
+pub mod error;
+mod rate;
+mod request;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+pub use confirmation::{CONFIRM, CONFIRMATION_TIME};
+pub use counts::WriteCounts;
+pub use request::{Gated, StationWrite, WriteFailure, WriteRequest, Written};
+
+use confirmation::{Answer, Confirmations, bound_to};
+use error::About;
+use rate::WriteRate;
+
+use super::schema::{self, ObjectSchema};
+use super::station_access::{SharedStations, component_ord, scope};
+use super::{CallContext, ErrorCode, Principal, ToolError, ToolOutput};
+use crate::audit::{Attempt, AuditTrail, Ending, OpenWrite, Verdict};
+use crate::clock::SharedClock;
+use crate::config::policy::SharedPolicy;
+use crate::config::writes::{Intended, Refusal, Ruling, WriteRules};
+use crate::station::facade::StationFacade;
+use crate::station::ord::{Ord, SlotPath};
+
+/// Kept back of a call's time, so that what a lost answer left can still be read.
+const REREAD_TIME: Duration = Duration::from_secs(3);
+
+/// Adds the argument that confirms a write.
+pub fn with_confirm(schema: ObjectSchema) -> ObjectSchema {
+    schema.optional(
+        CONFIRM,
+        schema::string(
+            "Only to confirm: the token that an earlier call with the same arguments answered in errorData.confirm. \
+             Ask the person before you send it.",
+        ),
+    )
+}
+
+/// A gate shared by all writing tools.
+pub type SharedGate = Arc<WriteGate>;
+
+/// Lets writes through, or not, and records them.
+pub struct WriteGate {
+    policy: SharedPolicy,
+    trail: Arc<AuditTrail>,
+    stations: SharedStations,
+    clock: SharedClock,
+    rate: WriteRate,
+    confirmations: Confirmations,
+    counts: Arc<WriteCounts>,
+}
+
+/// A write that may be sent; it is recorded when it is.
+pub struct Pass {
+    attempt: Attempt,
+    /// The word of the records for why it was let through.
+    policy: &'static str,
+    principal: Principal,
+    tool: String,
+    operation: String,
+    ord: String,
+    write: StationWrite,
+}
+
+impl Pass {
+    /// Station and component of the write.
+    pub fn write(&self) -> &StationWrite {
+        &self.write
+    }
+}
+
+/// What the gate says to writes before they are sent.
+pub enum Admission {
+    /// One pass for each request, in their order.
+    Granted(Vec<Pass>),
+    /// Answer with this: the client asks a person and repeats the call (revision 2026-07-28).
+    Asked(ToolOutput),
+}
+
+/// What would happen to a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rehearsal {
+    /// Where the judged component is.
+    pub path: SlotPath,
+    /// Why somebody must confirm it, where somebody must.
+    pub needs_confirmation: Option<&'static str>,
+}
+
+/// A write that the rules looked at.
+struct Judged {
+    station: Arc<StationFacade>,
+    ord: Ord,
+    path: SlotPath,
+    ruling: Ruling,
+}
+
+/// Why a write does not pass: what is answered, and the word of the records.
+struct Stop {
+    error: ToolError,
+    policy: &'static str,
+    path: Option<SlotPath>,
+}
+
+impl WriteGate {
+    /// A gate with its own counts; `stations` find the session that acts for each caller.
+    pub fn new(
+        policy: SharedPolicy,
+        trail: Arc<AuditTrail>,
+        stations: SharedStations,
+        clock: SharedClock,
+    ) -> SharedGate {
+        Arc::new(Self {
+            policy,
+            trail,
+            stations,
+            confirmations: Confirmations::new(clock.clone()),
+            clock,
+            rate: WriteRate::default(),
+            counts: Arc::default(),
+        })
+    }
+
+    /// How many writes ended how.
+    pub fn counts(&self) -> Arc<WriteCounts> {
+        self.counts.clone()
+    }
+
+    /// The trail that writes are recorded in.
+    pub fn trail(&self) -> &Arc<AuditTrail> {
+        &self.trail
+    }
+
+    /// The rules at present.
+    pub fn rules(&self) -> WriteRules {
+        self.policy.current().writes.clone()
+    }
+
+    /// Time between a write and reading it back (`writes.readbackDelayMs`).
+    pub fn readback_delay(&self) -> Duration {
+        self.policy.current().writes.readback_delay
+    }
+
+    /// Sends one write, if it may be sent. `work` sends it with the station session that it is given, once.
+    ///
+    /// # Errors
+    /// −32010 when a rule or the person says no, with `errorData.confirm` when the call is to be repeated with that
+    /// token; −32006 for an ord that is none; −32603 when it cannot be recorded; else what became of the work.
+    pub async fn run<T, Work, Sent>(
+        &self,
+        context: &CallContext,
+        request: WriteRequest<'_>,
+        work: Work,
+    ) -> Result<Gated<T>, ToolError>
+    where
+        Work: FnOnce(StationWrite) -> Sent,
+        Sent: Future<Output = Result<Written<T>, WriteFailure>>,
+    {
+        let tool = request.tool;
+        match self
+            .admit(context, tool, request.arguments, &[request])
+            .await?
+        {
+            Admission::Asked(output) => Ok(Gated::Asked(output)),
+            Admission::Granted(passes) => match passes.into_iter().next() {
+                Some(pass) => self.perform(pass, work).await.map(Gated::Done),
+                None => Err(ToolError::internal(
+                    "The gate lost a write; nothing was sent.",
+                )),
+            },
+        }
+    }
+
+    /// Asks for passes for the writes of one call: all or none. `tool` and `arguments` are those of the call; a
+    /// confirmation counts for them.
+    ///
+    /// # Errors
+    /// As [`WriteGate::run`], for the first write that does not pass; all are recorded as refused.
+    pub async fn admit(
+        &self,
+        context: &CallContext,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        requests: &[WriteRequest<'_>],
+    ) -> Result<Admission, ToolError> {
+        let mut judged = Vec::with_capacity(requests.len());
+        for request in requests {
+            match self.judge(context, request).await {
+                Ok(one) => judged.push(one),
+                Err(stop) => {
+                    self.record_refusal(context, request, &stop).await;
+                    return Err(stop.error);
+                }
+            }
+        }
+        let mut context = context.clone();
+        let policy = match self
+            .pass_or_ask(&mut context, tool, arguments, requests, &judged)
+            .await
+        {
+            Ok(Ok(policy)) => policy,
+            Ok(Err(output)) => return Ok(Admission::Asked(output)),
+            Err(stop) => {
+                for (request, one) in requests.iter().zip(judged) {
+                    let stop = Stop {
+                        error: stop.error.clone(),
+                        policy: stop.policy,
+                        path: Some(one.path),
+                    };
+                    self.record_refusal(&context, request, &stop).await;
+                }
+                return Err(stop.error);
+            }
+        };
+        let passes = requests.iter().zip(judged);
+        let passes = passes.map(|(request, one)| Pass {
+            attempt: self.attempt(&context, request, Some(&one.path)),
+            policy,
+            principal: context.principal.clone(),
+            tool: request.tool.to_owned(),
+            operation: request.operation.to_owned(),
+            ord: request.ord.to_owned(),
+            write: StationWrite {
+                station: one.station,
+                scope: sending_scope(&context),
+                ord: one.ord,
+                path: one.path,
+            },
+        });
+        Ok(Admission::Granted(passes.collect()))
+    }
+
+    /// Sends a write that was admitted.
+    ///
+    /// # Errors
+    /// −32603 when it cannot be recorded, and then nothing was sent; else what became of the work.
+    pub async fn perform<T, Work, Sent>(&self, pass: Pass, work: Work) -> Result<T, ToolError>
+    where
+        Work: FnOnce(StationWrite) -> Sent,
+        Sent: Future<Output = Result<Written<T>, WriteFailure>>,
+    {
+        let (write, open) = self.begin(&pass).await?;
+        // Dropped, or torn down by a panic, `open` records that the outcome is unknown.
+        let outcome = work(write).await;
+        let took = open.elapsed();
+        let about = About {
+            principal: &pass.principal,
+            tool: &pass.tool,
+            operation: &pass.operation,
+            ord: &pass.ord,
+        };
+        let (ending, answer) = match outcome {
+            Ok(written) => (
+                Ending::done(took, written.old_value, written.new_value),
+                Ok(written.value),
+            ),
+            Err(failure) => {
+                let (verdict, error, seen) = error::failed(&about, failure);
+                let code = error.code.code();
+                let mut ending = Ending::not_done(verdict, took, code, error.message.clone());
+                ending.new_value = seen;
+                (ending, Err(error))
+            }
+        };
+        self.note(&pass.tool, ending.verdict);
+        on_disk(move || open.finish(&ending)).await;
+        answer
+    }
+
+    /// What would happen to a write, for dry runs and plans; nothing is recorded and nothing counted.
+    ///
+    /// # Errors
+    /// The rule that forbids it, or that the ord is none.
+    pub async fn rehearse(
+        &self,
+        context: &CallContext,
+        request: &WriteRequest<'_>,
+    ) -> Result<Rehearsal, ToolError> {
+        let judged = self.judge(context, request).await;
+        let judged = judged.map_err(|stop| stop.error)?;
+        Ok(Rehearsal {
+            path: judged.path,
+            needs_confirmation: reason(judged.ruling),
+        })
+    }
+
+    /// A token that confirms the call with these arguments, for the answer of a dry run; `confirm` and `dryRun` make no
+    /// difference to it.
+    ///
+    /// # Errors
+    /// The machine has no random numbers.
+    pub fn confirmation_token(
+        &self,
+        context: &CallContext,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<String, ToolError> {
+        let bound = bound_to(&context.principal, tool, arguments);
+        self.confirmations.issue(bound)
+    }
+
+    async fn judge(
+        &self,
+        context: &CallContext,
+        request: &WriteRequest<'_>,
+    ) -> Result<Judged, Stop> {
+        let policy = self.policy.current();
+        let rules = &policy.writes;
+        let about = About::of(&context.principal, request);
+        let stop = |refusal: Refusal, path| Stop {
+            error: error::refused(&about, &refusal),
+            policy: refusal.policy,
+            path,
+        };
+        // The switches come before the station is asked for anything.
+        let root = SlotPath::root();
+        let anywhere = intended(context, request, &root);
+        rules
+            .check_switches(&anywhere)
+            .map_err(|refusal| stop(refusal, None))?;
+        let unusable = |error: ToolError| Stop {
+            error,
+            policy: "not-resolved",
+            path: None,
+        };
+        let ord = component_ord(request.judged_ord()).map_err(unusable)?;
+        let station = self.stations.for_writing(&context.principal);
+        let station = station.map_err(|error| Stop {
+            error: error
+                .with("tool", request.tool)
+                .with("requiresUserContext", true),
+            policy: "no-credential",
+            path: None,
+        })?;
+        let path = match ord.slot_path() {
+            Some(path) => path.clone(),
+            None => {
+                let path = station.slot_path(&scope(context), &ord).await;
+                path.map_err(|error| {
+                    unusable(super::station_access::station_error(
+                        error,
+                        request.judged_ord(),
+                    ))
+                })?
+            }
+        };
+        match rules.judge(&intended(context, request, &path)) {
+            Ok(ruling) => Ok(Judged {
+                station,
+                ord,
+                path,
+                ruling,
+            }),
+            Err(refusal) => Err(stop(refusal, Some(path))),
+        }
+    }
+
+    /// The word of the records for writes that pass, or a question.
+    async fn pass_or_ask(
+        &self,
+        context: &mut CallContext,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        requests: &[WriteRequest<'_>],
+        judged: &[Judged],
+    ) -> Result<Result<&'static str, ToolOutput>, Stop> {
+        let Some(first) = requests.first() else {
+            return Ok(Ok("allowed"));
+        };
+        let about = About::of(&context.principal, first);
+        let stop = |policy: &'static str, message: String, remedy: String| Stop {
+            error: error::refused(
+                &about,
+                &Refusal {
+                    policy,
+                    message,
+                    remedy,
+                },
+            ),
+            policy,
+            path: None,
+        };
+        let per_minute = self.policy.current().writes.rate_per_minute;
+        let taken = self
+            .rate
+            .take(&context.principal, per_minute, requests.len());
+        if let Err(wait) = taken {
+            let seconds = wait.as_secs().max(1);
+            let message = format!(
+                "'{}' may write {per_minute} times a minute, and that is used up",
+                context.principal
+            );
+            let remedy = format!("wait {seconds} seconds, or raise writes.ratePerMinute");
+            let mut stop = stop("rate", message, remedy);
+            stop.error = stop.error.with("retryAfterSeconds", seconds);
+            return Err(stop);
+        }
+        let Some((why, asked)) = judged
+            .iter()
+            .zip(requests)
+            .find_map(|(one, request)| Some((reason(one.ruling)?, request)))
+        else {
+            return Ok(Ok("allowed"));
+        };
+        let token = arguments.get(CONFIRM).and_then(Value::as_str);
+        let bound = bound_to(&context.principal, tool, arguments);
+        let question = question(context, tool, asked, requests.len(), why);
+        let began = Instant::now();
+        let answer = self
+            .confirmations
+            .ask(context, bound, token, &question)
+            .await;
+        match answer {
+            Ok(Answer::Yes) => {
+                // A person's time is not the station's.
+                context.deadline += began.elapsed();
+                Ok(Ok("confirmed"))
+            }
+            Ok(Answer::Later(output)) => Ok(Err(output)),
+            Ok(Answer::No(reason)) => Err(stop(
+                "confirmation",
+                format!("it was not confirmed: {reason}"),
+                "ask the person again, or leave it".to_owned(),
+            )),
+            Ok(Answer::Token(token)) => {
+                let message = format!("nothing was sent yet, because {why}");
+                let remedy = format!(
+                    "ask the person, then call {tool} again with the same arguments and \"{CONFIRM}\":\"{token}\" within two minutes"
+                );
+                let mut stop = stop("confirmation", message, remedy);
+                stop.error = stop
+                    .error
+                    .with(CONFIRM, token)
+                    .with("expiresInSeconds", CONFIRMATION_TIME.as_secs());
+                Err(stop)
+            }
+            Err(error) => Err(Stop {
+                error,
+                policy: "confirmation",
+                path: None,
+            }),
+        }
+    }
+
+    async fn begin(&self, pass: &Pass) -> Result<(StationWrite, OpenWrite), ToolError> {
+        let (trail, attempt, policy) = (self.trail.clone(), pass.attempt.clone(), pass.policy);
+        let begun = on_disk(move || trail.begin(attempt, policy)).await;
+        match begun {
+            Some(Ok(open)) => Ok((pass.write.clone(), open)),
+            Some(Err(error)) => {
+                tracing::error!(%error, "a write was refused because it cannot be recorded");
+                Err(self.unrecorded(pass).await)
+            }
+            None => Err(self.unrecorded(pass).await),
+        }
+    }
+
+    /// The refusal of a write whose intent is not on the disk. It is recorded when the disk works again.
+    async fn unrecorded(&self, pass: &Pass) -> ToolError {
+        let error = ToolError::station(
+            "audit",
+            "The write was not sent, because it cannot be recorded: the audit journal of the bridge cannot be written. \
+             The bridge's log names the reason; check the free space and the rights of its data folder.",
+        )
+        .with("tool", pass.tool.clone())
+        .with("ord", pass.ord.clone());
+        let code = error.code.code();
+        let ending = Ending::not_done(Verdict::Refused, Duration::ZERO, code, &error.message);
+        self.note(&pass.tool, Verdict::Refused);
+        let (trail, attempt) = (self.trail.clone(), pass.attempt.clone());
+        on_disk(move || trail.refused(&attempt, "audit", &ending)).await;
+        error
+    }
+
+    async fn record_refusal(&self, context: &CallContext, request: &WriteRequest<'_>, stop: &Stop) {
+        let attempt = self.attempt(context, request, stop.path.as_ref());
+        let error = &stop.error;
+        // A token that confirms is as good as a yes; the records do not keep it.
+        let message = match error.data.get(CONFIRM).and_then(Value::as_str) {
+            Some(token) => error.message.replace(token, crate::secrecy::REDACTED),
+            None => error.message.clone(),
+        };
+        let ending = Ending::not_done(Verdict::Refused, Duration::ZERO, error.code.code(), message);
+        self.note(request.tool, Verdict::Refused);
+        let (trail, policy) = (self.trail.clone(), stop.policy);
+        on_disk(move || trail.refused(&attempt, policy, &ending)).await;
+    }
+
+    fn attempt(
+        &self,
+        context: &CallContext,
+        request: &WriteRequest<'_>,
+        path: Option<&SlotPath>,
+    ) -> Attempt {
+        let mut arguments = request.arguments.clone();
+        arguments.shift_remove(CONFIRM);
+        let mut attempt = Attempt::new(
+            self.clock.now(),
+            context.principal.to_string(),
+            request.tool,
+            request.operation,
+            request.ord,
+            &arguments,
+            request.secret_value,
+        );
+        attempt.session_id = context.session_id.clone();
+        attempt.request_id = context.request_id.clone();
+        attempt.path = path.map(SlotPath::to_string).unwrap_or_default();
+        attempt
+    }
+
+    fn note(&self, tool: &str, verdict: Verdict) {
+        self.counts.add(tool, verdict);
+        tracing::info!(tool, outcome = verdict.name(), "write");
+    }
+}
+
+impl std::fmt::Debug for WriteGate {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "WriteGate({:?})", self.trail)
+    }
+}
+
+fn intended<'a>(
+    context: &'a CallContext,
+    request: &WriteRequest<'_>,
+    path: &'a SlotPath,
+) -> Intended<'a> {
+    Intended {
+        user: context.principal.user(),
+        path,
+        priority: request.priority,
+        override_for: request.override_for,
+        destructive: request.destructive,
+        with_subtree: request.with_subtree,
+    }
+}
+
+fn reason(ruling: Ruling) -> Option<&'static str> {
+    match ruling {
+        Ruling::Allowed => None,
+        Ruling::NeedsConfirmation(reason) => Some(reason),
+    }
+}
+
+/// What the person is asked.
+fn question(
+    context: &CallContext,
+    tool: &str,
+    request: &WriteRequest<'_>,
+    writes: usize,
+    why: &str,
+) -> String {
+    let mut arguments = request.arguments.clone();
+    arguments.shift_remove(CONFIRM);
+    let shown = Value::Object(crate::audit::redacted_arguments(
+        &arguments,
+        request.secret_value,
+    ));
+    let number = match writes {
+        1 => String::new(),
+        writes => format!(" ({writes} writes)"),
+    };
+    format!(
+        "Shall {tool}{number} change the station as '{}'? {why}. {} {shown}",
+        context.principal, request.operation
+    )
+}
+
+/// The scope of the work: it ends before the call does.
+fn sending_scope(context: &CallContext) -> crate::station::http::CallScope {
+    let remaining = context.remaining();
+    let kept = REREAD_TIME.min(remaining / 3);
+    scope(context).at_most(remaining.saturating_sub(kept))
+}
+
+/// Files are written on a thread that may wait; none when that thread ended by a fault.
+async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => Some(outcome),
+        Err(error) => {
+            tracing::error!(%error, "a record of the audit was not written");
+            None
+        }
+    }
+}
+
+/// −32011: the station cannot be changed in a caller's name.
+pub(crate) fn cannot_write(reason: &str) -> ToolError {
+    ToolError::new(
+        ErrorCode::UserNotFound,
+        format!("The station cannot be changed in this name: {reason}."),
+    )
+    .with("reason", reason)
+}

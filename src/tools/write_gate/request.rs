@@ -1,0 +1,222 @@
+//! What a tool wants to write, and what came of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::station::error::StationError;
+use crate::station::facade::{FacadeError, StationFacade, WriteError};
+use crate::station::http::CallScope;
+use crate::station::ord::{Ord, SlotPath};
+use crate::station::priority::Priority;
+use crate::tools::{ToolError, ToolOutput, ToolResult};
+
+/// A write that a tool wants to send.
+///
+/// ```
+/// use niagara_bridge::station::priority::Priority;
+/// use niagara_bridge::tools::write_gate::WriteRequest;
+/// let arguments = serde_json::Map::new();
+/// let request = WriteRequest::new("writePoint", "write", "slot:/Logic/Setpoint", &arguments)
+///     .at_priority(Priority::MANUAL);
+/// assert_eq!(request.priority, Some(Priority::MANUAL));
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct WriteRequest<'a> {
+    pub tool: &'a str,
+    /// Operation name of Tool surface §4.1, such as `set`.
+    pub operation: &'a str,
+    /// The ord of Tool surface §4.1 as the caller wrote it; it is recorded so.
+    pub ord: &'a str,
+    /// The component that the rules look at, where that is not `ord`: the sink of a link.
+    pub judged: Option<&'a str>,
+    /// All arguments of the call; secrets are left out before they are recorded.
+    pub arguments: &'a Map<String, Value>,
+    pub priority: Option<Priority>,
+    /// How long an override shall last; zero = until it is released.
+    pub override_for: Option<Duration>,
+    /// It removes something that cannot be brought back.
+    pub destructive: bool,
+    /// What it changes, it changes with everything below.
+    pub with_subtree: bool,
+    /// The value is a secret whatever its slot is called, because type or facets say so.
+    pub secret_value: bool,
+}
+
+impl<'a> WriteRequest<'a> {
+    /// A write to the component at `ord`.
+    pub fn new(
+        tool: &'a str,
+        operation: &'a str,
+        ord: &'a str,
+        arguments: &'a Map<String, Value>,
+    ) -> Self {
+        Self {
+            tool,
+            operation,
+            ord,
+            judged: None,
+            arguments,
+            priority: None,
+            override_for: None,
+            destructive: false,
+            with_subtree: false,
+            secret_value: false,
+        }
+    }
+
+    /// The rules look at this component instead.
+    pub fn judged_at(mut self, ord: &'a str) -> Self {
+        self.judged = Some(ord);
+        self
+    }
+
+    /// At a level of the priority array.
+    pub fn at_priority(mut self, priority: Priority) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// As an override for this long; zero = until it is released.
+    pub fn overriding_for(mut self, duration: Duration) -> Self {
+        self.override_for = Some(duration);
+        self
+    }
+
+    /// It removes something.
+    pub fn removing(mut self) -> Self {
+        self.destructive = true;
+        self
+    }
+
+    /// It removes the component with everything below it, so rules about what is below count as well.
+    pub fn removing_subtree(mut self) -> Self {
+        self.destructive = true;
+        self.with_subtree = true;
+        self
+    }
+
+    /// Its value is a secret.
+    pub fn with_secret_value(mut self) -> Self {
+        self.secret_value = true;
+        self
+    }
+
+    /// The text of the ord that the rules look at.
+    pub(super) fn judged_ord(&self) -> &'a str {
+        self.judged.unwrap_or(self.ord)
+    }
+}
+
+/// What the work of a write gets: the caller's own station session, and the component that was judged.
+#[derive(Debug, Clone)]
+pub struct StationWrite {
+    pub station: Arc<StationFacade>,
+    /// Ends early enough that a lost answer can still be read back within the call's time.
+    pub scope: CallScope,
+    /// The judged component, as the caller named it.
+    pub ord: Ord,
+    /// Where it is; handles are resolved.
+    pub path: SlotPath,
+}
+
+/// A write that the station took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written<T> {
+    /// What the tool goes on with.
+    pub value: T,
+    /// What stood there before; recorded.
+    pub old_value: Option<Value>,
+    /// What was read back, or sent; recorded.
+    pub new_value: Option<Value>,
+}
+
+impl<T> Written<T> {
+    /// A write without values, such as a removal.
+    pub fn new(value: T) -> Self {
+        Self {
+            value,
+            old_value: None,
+            new_value: None,
+        }
+    }
+
+    /// With the value before.
+    pub fn from(mut self, old_value: impl Into<Value>) -> Self {
+        self.old_value = Some(old_value.into());
+        self
+    }
+
+    /// With the value after.
+    pub fn to(mut self, new_value: impl Into<Value>) -> Self {
+        self.new_value = Some(new_value.into());
+        self
+    }
+}
+
+/// A write that did not end with success.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WriteFailure {
+    /// The station said no, or its answer was lost; the gate finds code and data (Tool surface §5.3).
+    Station(WriteError),
+    /// The tool's own refusal, answered as it is: nothing was changed.
+    Tool(ToolError),
+    /// The station may have done it; answered with `inDoubt`.
+    InDoubt(ToolError),
+}
+
+impl From<WriteError> for WriteFailure {
+    fn from(error: WriteError) -> Self {
+        Self::Station(error)
+    }
+}
+
+impl From<FacadeError> for WriteFailure {
+    fn from(error: FacadeError) -> Self {
+        Self::Station(error.into())
+    }
+}
+
+impl From<StationError> for WriteFailure {
+    fn from(error: StationError) -> Self {
+        Self::Station(error.into())
+    }
+}
+
+impl From<ToolError> for WriteFailure {
+    fn from(error: ToolError) -> Self {
+        Self::Tool(error)
+    }
+}
+
+/// What the gate answers a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Gated<T> {
+    /// The station did it.
+    Done(T),
+    /// Answer with this: the client asks a person and repeats the call (revision 2026-07-28).
+    Asked(ToolOutput),
+}
+
+impl Gated<ToolOutput> {
+    /// The answer of a tool that has nothing to add.
+    pub fn into_output(self) -> ToolOutput {
+        match self {
+            Self::Done(output) | Self::Asked(output) => output,
+        }
+    }
+}
+
+impl<T> Gated<T> {
+    /// Shapes the answer of a write that was done.
+    ///
+    /// # Errors
+    /// What `shape` reports.
+    pub fn answered(self, shape: impl FnOnce(T) -> ToolResult) -> ToolResult {
+        match self {
+            Self::Done(value) => shape(value),
+            Self::Asked(output) => Ok(output),
+        }
+    }
+}

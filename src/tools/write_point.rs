@@ -1,0 +1,126 @@
+//! `writePoint`: commands one level of a writable point (Tool surface §8.4, §13.5.4).
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
+use super::result_value::{status_text, time_text, value_json};
+use super::schema::{self, object};
+use super::station_access::sentence;
+use super::write_gate::{SharedGate, WriteFailure, WriteRequest, Written, with_confirm};
+use super::{Arguments, CallContext, ToolError};
+use crate::station::facade::{Given, PointCommand, PointOrder, WriteError};
+use crate::station::priority::Priority;
+
+/// Level of a command that names none (Tool surface §8.4).
+const LOWEST: i64 = 16;
+
+/// `writePoint`.
+pub struct WritePoint(pub SharedGate);
+
+impl Tool for WritePoint {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new(
+            "writePoint",
+            Category::Write,
+            Annotations::MUTATION,
+            "Commands one priority level of a numeric, boolean, enum or string writable, or releases the level with null. \
+             The value is checked against the point's kind, range and choices before it is sent, and the point is read \
+             back: 'winning' tells whether the level commands the output now. Levels 1 and 8 need a confirmation. \
+             Example: {\"ord\":\"station:|slot:/Logic/Setpoint\",\"value\":21.5,\"priority\":10}.",
+        )
+        .input(with_confirm(
+            object()
+                .required("ord", schema::string("Ord of a writable point, for example station:|slot:/Logic/Setpoint."))
+                .required(
+                    "value",
+                    schema::anything("A number, true or false, a text, the number or name of a choice; null releases the level."),
+                )
+                .optional(
+                    "priority",
+                    schema::integer_between("Level of the priority array, 1 (highest) to 16.", 1, LOWEST, LOWEST),
+                ),
+        ))
+        .refusing_out_of_range(&["priority"])
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let ord = arguments.string("ord")?;
+            let level = arguments.integer("priority", LOWEST);
+            let priority = Priority::new(level).map_err(|error| {
+                ToolError::invalid_params(sentence(&error)).with("priority", level)
+            })?;
+            let given = arguments.get("value").and_then(Given::of_json);
+            let given = given.ok_or_else(|| {
+                ToolError::invalid_params(
+                    "'value' must be a number, true or false, a text, or null.",
+                )
+                .with("argument", "value")
+            })?;
+            let order = PointOrder::new(priority, given);
+            let settle = self.0.readback_delay();
+            let request = WriteRequest::new("writePoint", "write", ord, arguments.values())
+                .at_priority(priority);
+            let sent = self.0.run(context, request, |write| async move {
+                let sent = write
+                    .station
+                    .command_point(&write.scope, &write.ord, &order, settle)
+                    .await;
+                let command = sent.map_err(|error| refusal(error, ord, priority))?;
+                let before = command.previous.valid().map_or(Value::Null, value_json);
+                let after = value_json(&command.requested);
+                Ok(Written::new(command).from(before).to(after))
+            });
+            sent.await?.answered(|command| Ok(answer(ord, &command)))
+        })
+    }
+}
+
+/// What this tool owes callers beside the codes of all writes.
+fn refusal(error: WriteError, ord: &str, priority: Priority) -> WriteFailure {
+    let invalid = |error: &WriteError| {
+        ToolError::invalid_params(sentence(error))
+            .with("ord", ord)
+            .with("priority", priority.level())
+    };
+    match &error {
+        WriteError::Linked { from, .. } => WriteFailure::Tool(
+            invalid(&error).with("linkedFrom", json!({ "ord": from.ord, "slot": from.slot })),
+        ),
+        WriteError::ReadOnly { .. } => WriteFailure::Tool(invalid(&error)),
+        _ => error.into(),
+    }
+}
+
+fn answer(ord: &str, command: &PointCommand) -> ToolOutput {
+    let requested = command.requested_text();
+    let text = format!("ord={ord} <- {requested} @{}", command.priority);
+    let mut map = Map::new();
+    map.insert("ord".to_owned(), json!(ord));
+    map.insert("priority".to_owned(), json!(command.priority.level()));
+    map.insert("requested".to_owned(), value_json(&command.requested));
+    match &command.observed {
+        Ok(observed) => {
+            let reading = &observed.reading;
+            map.insert("observedOut".to_owned(), json!(reading.out));
+            map.insert(
+                "observedStatus".to_owned(),
+                json!(reading.status.map(status_text)),
+            );
+            map.insert("activeLevel".to_owned(), json!(reading.active_level));
+            let expires = observed.expires.as_ref().map(time_text);
+            map.insert("expires".to_owned(), json!(expires));
+        }
+        Err(reason) => {
+            map.insert("readBackFailed".to_owned(), json!(reason));
+        }
+    }
+    map.insert("winning".to_owned(), json!(command.is_winning()));
+    map.insert("persistent".to_owned(), json!(command.is_persistent()));
+    ToolOutput::text_with(text, map)
+}
