@@ -33,7 +33,7 @@ struct Arguments {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:4911")]
     foxs: Option<SocketAddr>,
     /// What the Fox ports do.
-    #[arg(long, default_value = "n4")]
+    #[arg(long, default_value = "n4", help = fox_help())]
     fox_scenario: FoxScenario,
     /// Also open the control port, which has no login; without an address at 127.0.0.1:8090.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8090")]
@@ -140,6 +140,12 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     tokio::signal::ctrl_c().await?;
     mock.shutdown().await;
     Ok(())
+}
+
+/// The help of `--fox-scenario` names every value.
+fn fox_help() -> String {
+    let names: Vec<String> = FoxScenario::ALL.iter().map(ToString::to_string).collect();
+    format!("What the Fox ports do: {}", names.join(", "))
 }
 
 fn switches(arguments: &Arguments) -> Switches {

@@ -31,13 +31,15 @@ impl LogSwitch {
     }
 }
 
+/// The session library is kept at `error`, for it logs whole messages; its worker reports the ordinary end of a
+/// session as an error. The certificate check reports what callers get as an error of their own.
+const QUIET: &str = "rmcp=error,rmcp::transport::worker=off,rustls_platform_verifier=off";
+
 fn filter(level: &str) -> EnvFilter {
-    EnvFilter::new(format!("warn,niagara_bridge={level},rmcp=error"))
+    EnvFilter::new(format!("warn,niagara_bridge={level},{QUIET}"))
 }
 
 /// Starts logging; a second call changes nothing.
-///
-/// Messages of the session library are kept at `error`: it logs whole messages.
 pub fn start(options: &LogOptions, format: config::LogFormat, level: &str) -> LogSwitch {
     let level = match options.log_level {
         Some(LogLevel::Error) => "error",

@@ -1,12 +1,13 @@
 //! `stdio`: standard input and output ↔ a bridge that runs already.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use super::arguments::{LogOptions, StdioOptions};
 use super::logging;
 use super::shutdown::{self, Ending};
 use crate::config::{LogFormat, Secret};
 use crate::mcp::relay::Relay;
+use crate::station::error::StationError;
 use crate::station::http::Trust;
 
 /// Relays until standard input ends.
@@ -28,11 +29,23 @@ pub async fn run(options: StdioOptions, log: &LogOptions) -> anyhow::Result<Endi
         bail!("'{}' is no http or https address", options.url);
     }
     let trust = match (options.fingerprint, options.ca_file) {
-        (Some(fingerprint), _) => Trust::pinned(&fingerprint)?,
+        (Some(fingerprint), _) => {
+            Trust::pinned(&fingerprint).context("--fingerprint cannot be used")?
+        }
         (None, Some(file)) => Trust::CaFile(file),
         (None, None) => Trust::System,
     };
-    let relay = Relay::new(options.url, Secret::new(token.trim()), &trust)?;
+    let relay =
+        Relay::new(options.url, Secret::new(token.trim()), &trust).map_err(
+            |error| match error {
+                StationError::Setup { detail } => {
+                    anyhow!(
+                        "the relay cannot use its certificate settings: {detail}; check --ca-file"
+                    )
+                }
+                other => other.into(),
+            },
+        )?;
     let (stop, watcher) = shutdown::watch();
     relay
         .run(tokio::io::stdin(), tokio::io::stdout(), stop.clone())

@@ -88,10 +88,19 @@ pub enum StationError {
         "the station {station} cannot be reached: {cause}; check that it is running and that address, port and firewall are right"
     )]
     Unreachable { station: String, cause: String },
-    /// The TLS certificate is not trusted.
+    /// The connection broke in the middle of an answer.
     #[error(
-        "the certificate of {station} is not trusted: {cause}; give its CA file or its SHA-256 fingerprint under station.tls"
+        "the station {station} broke off its answer to {} after {received} bytes: {cause}; try again, and look at the network or a proxy between bridge and station if it happens often",
+        shortened(target)
     )]
+    Cut {
+        station: String,
+        target: String,
+        received: u64,
+        cause: String,
+    },
+    /// The TLS certificate is not trusted.
+    #[error("the certificate of {station} is not trusted: {cause}; {}", CertificateFault::of(cause).remedy())]
     Certificate { station: String, cause: String },
     /// The station does not accept the login.
     #[error("the station {station} {cause} (user {user}): {detail}; {}", cause.remedy())]
@@ -225,6 +234,42 @@ pub enum StationError {
     Setup { detail: String },
 }
 
+/// What is wrong with a certificate: one for another name does not become right by trusting its authority, nor does
+/// one that has expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CertificateFault {
+    OtherName,
+    Expired,
+    /// Nobody who is trusted vouches for it, or it is not the pinned one.
+    Untrusted,
+}
+
+impl CertificateFault {
+    /// From the words of the TLS library.
+    pub fn of(cause: &str) -> Self {
+        if cause.contains("not valid for name") || cause.contains("NotValidForName") {
+            Self::OtherName
+        } else if cause.to_lowercase().contains("expired") {
+            Self::Expired
+        } else {
+            Self::Untrusted
+        }
+    }
+
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::OtherName => {
+                "it was made for another name: write in station.url a name that it holds, let the station have a \
+                 certificate for this name, or pin its SHA-256 fingerprint under station.tls, which does without the name"
+            }
+            Self::Expired => {
+                "renew it on the station, or pin its SHA-256 fingerprint under station.tls"
+            }
+            Self::Untrusted => "give its CA file or its SHA-256 fingerprint under station.tls",
+        }
+    }
+}
+
 fn rate_text(requests_per_second: &u32) -> String {
     match requests_per_second {
         0 => "any number".to_owned(),
@@ -236,7 +281,7 @@ impl StationError {
     /// A word for machines; tools put it into `errorData.kind` (Tool surface §5.3).
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Unreachable { .. } => "station-unreachable",
+            Self::Unreachable { .. } | Self::Cut { .. } => "station-unreachable",
             Self::Certificate { .. } => "station-certificate",
             Self::Auth { .. } | Self::Latched { .. } => "station-auth",
             Self::Timeout { .. } | Self::LoginTimeout { .. } => "station-timeout",
@@ -304,6 +349,17 @@ impl StationError {
                 what: own(what),
                 after,
             },
+            Self::Cut {
+                station,
+                target,
+                received,
+                cause,
+            } => Self::Cut {
+                station,
+                target: own(target),
+                received,
+                cause,
+            },
             other => other,
         }
     }
@@ -327,6 +383,7 @@ impl StationError {
         matches!(
             self,
             Self::Unreachable { .. }
+                | Self::Cut { .. }
                 | Self::Timeout { .. }
                 | Self::LoginTimeout { .. }
                 | Self::Queued { .. }
@@ -339,6 +396,39 @@ impl StationError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_certificate_for_another_name_is_not_blamed_on_its_authority() {
+        for (cause, words, other) in [
+            (
+                "invalid peer certificate: certificate not valid for name \"a\"; certificate is only valid for DnsName(\"b\")",
+                "another name",
+                "CA file",
+            ),
+            (
+                "invalid peer certificate: NotValidForName",
+                "another name",
+                "CA file",
+            ),
+            (
+                "invalid peer certificate: certificate expired: verification time 1",
+                "renew",
+                "CA file",
+            ),
+            (
+                "invalid peer certificate: UnknownIssuer",
+                "CA file",
+                "another name",
+            ),
+        ] {
+            let error = StationError::Certificate {
+                station: "https://a".into(),
+                cause: cause.into(),
+            };
+            let text = error.to_string();
+            assert!(text.contains(words) && !text.contains(other), "{text}");
+        }
+    }
 
     #[test]
     fn a_refused_login_names_station_user_and_remedy() {

@@ -178,6 +178,7 @@ fn common(error: StationError) -> ToolError {
                 .with("station", station.clone())
         }
         StationError::Unreachable { station, .. }
+        | StationError::Cut { station, .. }
         | StationError::Certificate { station, .. }
         | StationError::Auth { station, .. }
         | StationError::LoginTimeout { station, .. }

@@ -53,3 +53,21 @@ fn another_level_at_run_time_is_masked_as_the_first_was() {
     assert!(!text.contains("first"), "{text}");
     assert!(text.contains("second <redacted>"), "{text}");
 }
+
+/// What callers are told as an error of their own, and the ordinary end of a session, are no errors of the log.
+#[test]
+fn libraries_do_not_shout_what_is_expected() {
+    let log = Log::default();
+    let (lines, _) = log.lines(LogFormat::Text, false, "info");
+    tracing::dispatcher::with_default(&lines, || {
+        tracing::error!(target: "rmcp::transport::worker", "worker quit with fatal: closed");
+        tracing::error!(target: "rustls_platform_verifier::verification::others", "failed to verify TLS certificate");
+        tracing::error!(target: "rmcp::service", "a fault");
+    });
+    let text = log.text();
+    assert!(text.contains("a fault"), "{text}");
+    assert!(
+        !text.contains("worker quit") && !text.contains("failed to verify"),
+        "{text}"
+    );
+}

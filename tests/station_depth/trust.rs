@@ -60,7 +60,13 @@ async fn each_way_to_trust_a_certificate_accepts_its_own_and_nothing_else() {
     ] {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
-    refused(Trust::CaFile(own)).await;
+    refused(Trust::CaFile(own.clone())).await;
+
+    // Its issuer is trusted, but it was made for another name than the address.
+    std::fs::write(&own, renewed.pem()).expect("written");
+    let text = refused(Trust::CaFile(own)).await;
+    assert!(text.contains("made for another name"), "{text}");
+    assert!(!text.contains("give its CA file"), "{text}");
     assert_eq!(station.logins(), [], "no credential was sent");
     session_at(&url, Trust::Insecure)
         .login(&scope())

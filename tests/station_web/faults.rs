@@ -156,6 +156,9 @@ async fn a_body_that_is_cut_is_an_error_and_never_a_shorter_table() {
         .change(|s| s.faults.body_limit = Some(300));
     let error = bql.query(&all_components(), &scope()).await.unwrap_err();
     assert_eq!(error.kind(), "station-unreachable", "{error}");
+    let text = error.to_string();
+    assert!(text.contains("broke off its answer"), "{text}");
+    assert!(!text.contains("cannot be reached"), "{text}");
 }
 
 #[tokio::test]

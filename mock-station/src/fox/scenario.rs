@@ -1,5 +1,6 @@
 //! What the Fox ports can be made to do (Fox specification §11).
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -74,6 +75,14 @@ impl FoxScenario {
         Self::ExpiredCert,
         Self::FactoryCert,
     ];
+}
+
+/// The name that the Fox specification §11 uses.
+impl fmt::Display for FoxScenario {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A unit variant is written as its name.
+        self.serialize(out)
+    }
 }
 
 /// Reads the name that the Fox specification §11 uses, as `keepalive-first`; the error lists all.

@@ -6,6 +6,7 @@ use super::Findings;
 use super::account::AccountFindings;
 use super::settings::station_block;
 use super::web::{Answer, WebFindings};
+use crate::station::error::CertificateFault;
 use crate::station::facade::{InterfaceState, ServiceState, StationReport};
 use crate::station::fox::{CertificateFacts, FoxFailure, FoxIdentity, FoxReport};
 use crate::station::http::another_certificate;
@@ -25,8 +26,14 @@ impl Page {
         let _ = writeln!(self.0, "{text}");
     }
 
+    /// A topic that fills its column still stands apart from its words.
     fn line(&mut self, topic: &str, words: impl AsRef<str>) {
-        let _ = writeln!(self.0, "  {topic:<TOPIC$}{}", words.as_ref());
+        let gap = if topic.chars().count() < TOPIC {
+            ""
+        } else {
+            " "
+        };
+        let _ = writeln!(self.0, "  {topic:<TOPIC$}{gap}{}", words.as_ref());
     }
 }
 
@@ -177,6 +184,7 @@ fn write_web(page: &mut Page, web: &WebFindings) {
             "none: whoever is on the path can read and change what is sent; enable https in the WebService",
         );
     }
+    let distrust = CertificateFault::of(web.distrust.as_deref().unwrap_or_default());
     if let (Some(seen), Some(pinned)) = (&web.untrusted, &web.pinned) {
         page.line(
             "certificate",
@@ -184,6 +192,15 @@ fn write_web(page: &mut Page, web: &WebFindings) {
                 "not the pinned one: {}. Compare it with the one that Workbench shows before station.tls.fingerprint \
                  is replaced",
                 another_certificate(seen, pinned)
+            ),
+        );
+    } else if let (Some(fingerprint), CertificateFault::OtherName) = (&web.untrusted, distrust) {
+        page.line(
+            "certificate",
+            format!(
+                "made for another name: {}. Use a name that it holds in station.url, or set station.tls.fingerprint: \
+                 {fingerprint} after comparing it with the one that Workbench shows; then the name does not matter",
+                web.distrust.as_deref().unwrap_or_default()
             ),
         );
     } else if let Some(fingerprint) = &web.untrusted {
@@ -434,7 +451,7 @@ mod tests {
             "station.scheme: header-scram",
             "not there: values",
             "url: \"https://station.example\"",
-            "name, version, time zone",
+            "name, version, time zone not told without a login",
         ] {
             assert!(text.contains(words), "{words} in\n{text}");
         }

@@ -69,6 +69,8 @@ pub struct WebFindings {
     pub moved_to: Option<String>,
     /// SHA-256 fingerprint of a certificate that is not trusted.
     pub untrusted: Option<String>,
+    /// What the check found wrong with it.
+    pub distrust: Option<String>,
     /// The fingerprint that is pinned, where the certificate has another.
     pub pinned: Option<String>,
     pub root: Answer,
@@ -129,7 +131,7 @@ pub async fn look(
     patience: Duration,
 ) -> Result<WebFindings, StationError> {
     let mut url = url.clone();
-    let (mut eye, mut untrusted) = Eye::open(&url, trust, patience).await?;
+    let (mut eye, mut seen) = Eye::open(&url, trust, patience).await?;
     let mut root = eye.ask(&url, "/", None).await?;
     let mut moved_to = None;
     if url.scheme() == "http"
@@ -141,7 +143,7 @@ pub async fn look(
     {
         moved_to = Some(secure.origin().ascii_serialization());
         url = secure;
-        (eye, untrusted) = Eye::open(&url, trust, patience).await?;
+        (eye, seen) = Eye::open(&url, trust, patience).await?;
         root = eye.ask(&url, "/", None).await?;
     }
     // A name that no station has: the greeting starts an exchange and is no login attempt.
@@ -149,11 +151,13 @@ pub async fn look(
         "HELLO username={}",
         URL_SAFE_NO_PAD.encode("niagara-bridge-probe")
     );
+    let (untrusted, distrust) = seen.unzip();
     Ok(WebFindings {
         url: url.origin().ascii_serialization(),
         moved_to,
         pinned: trust.and_then(Trust::pin).filter(|_| untrusted.is_some()),
         untrusted,
+        distrust,
         prelogin: eye.ask(&url, "/prelogin", None).await?,
         ord: eye.ask(&url, "/ord", None).await?,
         obix: eye.ask(&url, "/obix/", None).await?,
@@ -182,23 +186,23 @@ impl Eye {
     }
 
     /// A client under the given trust, else this machine's; where that refuses the certificate, one that accepts any,
-    /// with that one's fingerprint.
+    /// with that one's fingerprint and what is wrong with it.
     ///
     /// Nothing secret is sent, so an untrusted certificate is no reason to stop.
     async fn open(
         url: &Url,
         trust: Option<&Trust>,
         patience: Duration,
-    ) -> Result<(Self, Option<String>), StationError> {
+    ) -> Result<(Self, Option<(String, String)>), StationError> {
         let eye = Self::new(trust.unwrap_or(&Trust::System), patience)?;
         if url.scheme() != "https" {
             return Ok((eye, None));
         }
-        match eye.ask(url, "/", None).await {
-            Err(StationError::Certificate { .. }) => {}
+        let distrust = match eye.ask(url, "/", None).await {
+            Err(StationError::Certificate { cause, .. }) => cause,
             Err(error) => return Err(error),
             Ok(_) => return Ok((eye, None)),
-        }
+        };
         // A pin that nothing matches makes the check name the fingerprint that it saw.
         let pinned = Self::new(&Trust::Pinned([0; 32]), patience)?;
         let fingerprint = match pinned.ask(url, "/", None).await {
@@ -206,10 +210,8 @@ impl Eye {
             _ => None,
         };
         let open = Self::new(&Trust::Insecure, patience)?;
-        Ok((
-            open,
-            Some(fingerprint.unwrap_or_else(|| "unknown".to_owned())),
-        ))
+        let fingerprint = fingerprint.unwrap_or_else(|| "unknown".to_owned());
+        Ok((open, Some((fingerprint, distrust))))
     }
 
     async fn ask(

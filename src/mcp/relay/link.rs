@@ -16,7 +16,7 @@ use crate::mcp::declared::Declared;
 use crate::mcp::http::checks::SESSION_HEADER;
 use crate::mcp::message::Incoming;
 use crate::mcp::relay::events::{Events, StreamFault};
-use crate::station::error::StationError;
+use crate::station::error::{CertificateFault, StationError};
 use crate::station::http::{
     CallScope, HttpClient, HttpLimits, HttpRequest, HttpResponse, TimeoutClass, Trust,
 };
@@ -226,12 +226,27 @@ impl Link {
     fn unreachable(&self, error: &StationError) -> String {
         let cause = match error {
             StationError::Certificate { cause, .. } => {
+                let remedy = match CertificateFault::of(cause) {
+                    CertificateFault::OtherName => {
+                        "It was made for another name: use a name that it holds in --url, or give the relay --fingerprint"
+                    }
+                    CertificateFault::Expired => "Renew it, or give the relay --fingerprint",
+                    CertificateFault::Untrusted => "Give the relay --ca-file or --fingerprint",
+                };
                 return format!(
-                    "The certificate of the bridge at {} is not trusted: {cause}. Give the relay --ca-file or --fingerprint.",
+                    "The certificate of the bridge at {} is not trusted: {cause}. {remedy}.",
                     self.url
                 );
             }
             StationError::Unreachable { cause, .. } => cause.clone(),
+            StationError::Cut {
+                received, cause, ..
+            } => {
+                return format!(
+                    "The bridge at {} broke off its answer after {received} bytes: {cause}. Send the request again.",
+                    self.url
+                );
+            }
             StationError::Timeout { after, .. } => {
                 format!("no answer within {} s", after.as_secs())
             }

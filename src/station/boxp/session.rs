@@ -232,7 +232,7 @@ impl BoxClient {
         let request = Request::new("ssession", "pollchgs", json!({"id": id}));
         // The station hands every change out once: an answer that broke off took its changes along.
         match self.call_once(scope, request.clone()).await {
-            Err(StationError::Unreachable { .. }) => {
+            Err(StationError::Unreachable { .. } | StationError::Cut { .. }) => {
                 session.lost = true;
                 self.call(scope, request).await
             }

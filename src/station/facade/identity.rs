@@ -329,6 +329,7 @@ pub(super) fn is_hopeless(error: &FacadeError) -> bool {
                 && matches!(
                     error,
                     StationError::Unreachable { .. }
+                        | StationError::Cut { .. }
                         | StationError::Certificate { .. }
                         | StationError::Auth { .. }
                         | StationError::Latched { .. }

@@ -155,7 +155,9 @@ impl Interfaces {
                 }
             }
             // A station that is down may come back with other interfaces.
-            Err(FacadeError::Station(StationError::Unreachable { .. })) => state.refused = None,
+            Err(FacadeError::Station(
+                StationError::Unreachable { .. } | StationError::Cut { .. },
+            )) => state.refused = None,
             Err(FacadeError::Station(StationError::Busy { .. })) => state.was_busy = true,
             Err(_) => {}
         }

@@ -125,6 +125,9 @@ const EXTENSION_CACHE: Duration = Duration::from_secs(600);
 /// Most extensions remembered at a time.
 const EXTENSION_CACHE_SIZE: usize = 10_000;
 
+/// Time for giving up watch and BOX session; the logout, which frees the most, keeps its own.
+const FREEING: Duration = Duration::from_millis(4500);
+
 /// How long a time zone that nobody told is assumed before the station is asked again.
 const ASSUMED_ZONE: Duration = Duration::from_secs(600);
 
@@ -198,8 +201,15 @@ impl StationFacade {
 
     /// Gives up the station's resources: the watch, the BOX server session and the login. Subscriptions end.
     pub async fn close(&self) {
-        self.changes.shut_down().await;
-        self.boxp.close().await;
+        let freed = async {
+            self.changes.shut_down().await;
+            self.boxp.close().await;
+        };
+        if tokio::time::timeout(FREEING, freed).await.is_err() {
+            tracing::debug!(
+                "watch and BOX session were not given up in time; they end by their leases"
+            );
+        }
         self.web().close().await;
     }
 
@@ -228,7 +238,9 @@ impl StationFacade {
         self.interfaces
             .note(interface, &outcome, self.clock.monotonic());
         match &outcome {
-            Err(FacadeError::Station(StationError::Unreachable { .. })) => {
+            Err(FacadeError::Station(
+                StationError::Unreachable { .. } | StationError::Cut { .. },
+            )) => {
                 self.was_unreachable.store(true, Ordering::Relaxed);
             }
             Ok(_) if self.was_unreachable.swap(false, Ordering::Relaxed) => self.forget(),

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::failure::connection_error;
+use super::failure::chain;
 use crate::station::error::StationError;
 
 /// The head of an answer and the connection that still carries its body.
@@ -67,7 +67,14 @@ impl HttpBody {
                     after: self.begin.elapsed(),
                 });
             }
-            Ok(Err(error)) => return Err(connection_error(&self.station, &error)),
+            Ok(Err(error)) => {
+                return Err(StationError::Cut {
+                    station: self.station.clone(),
+                    target: self.target.clone(),
+                    received: self.received,
+                    cause: chain(&error),
+                });
+            }
             Ok(Ok(chunk)) => chunk,
         };
         let length = chunk.as_ref().map_or(0, Bytes::len) as u64;

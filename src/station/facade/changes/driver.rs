@@ -54,6 +54,7 @@ impl StepFailure {
             }
             FacadeError::Station(
                 error @ (StationError::Unreachable { .. }
+                | StationError::Cut { .. }
                 | StationError::Certificate { .. }
                 | StationError::Auth { .. }
                 | StationError::Latched { .. }
