@@ -53,6 +53,7 @@ pub fn page_schema(name: &str, description: &str, items: ObjectSchema) -> Object
             schema::boolean("Whether the time was over before the end: ask for a smaller subtree."),
         )
         .optional("nextOffset", schema::whole("Where to continue."))
+        .optional("note", schema::string("What is missing, and why."))
         .required(name, schema::list(description, items))
 }
 
@@ -72,6 +73,9 @@ pub fn page_json<T>(
     }
     if page.truncated {
         answer["nextOffset"] = json!(request.offset + page.items.len());
+    }
+    if !page.notes.is_empty() {
+        answer["note"] = json!(page.notes.join(" "));
     }
     answer[name] = page.items.iter().map(item).collect();
     answer

@@ -1,4 +1,4 @@
-//! Progress of a call by the station requests that are done.
+//! Progress of a call by the station requests that are done and the rows that have come.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::station::http::RequestCount;
 /// Between two reports.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Counts the answered requests of one call and reports the first, then at most two counts a second, and the last
-/// count at the end of the call. How many there will be is not known before.
+/// Counts the answered requests of one call and the rows that came with them, and reports the first, then at most two
+/// counts a second, and the last count at the end of the call. How many there will be is not known before.
 #[derive(Debug)]
 pub struct RequestProgress {
     progress: Progress,
@@ -22,6 +22,7 @@ pub struct RequestProgress {
 #[derive(Debug, Default)]
 struct Count {
     done: u64,
+    rows: u64,
     reported: u64,
     last: Option<Instant>,
 }
@@ -36,32 +37,46 @@ impl RequestProgress {
     }
 
     fn report(&self, count: &mut Count) {
-        count.reported = count.done;
+        count.reported = count.done + count.rows;
         count.last = Some(Instant::now());
         let noun = if count.done == 1 {
             "request"
         } else {
             "requests"
         };
-        let message = format!("{} station {noun} done", count.done);
-        self.progress.report(count.done as f64, None, Some(message));
+        let mut message = format!("{} station {noun} done", count.done);
+        match count.rows {
+            0 => {}
+            1 => message.push_str(", 1 row so far"),
+            rows => message.push_str(&format!(", {rows} rows so far")),
+        }
+        self.progress
+            .report(count.reported as f64, None, Some(message));
     }
-}
 
-impl RequestCount for RequestProgress {
-    fn answered(&self) {
+    fn note(&self, change: impl FnOnce(&mut Count)) {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        count.done += 1;
+        change(&mut count);
         if count.last.is_none_or(|last| last.elapsed() >= PAUSE) {
             self.report(&mut count);
         }
     }
 }
 
+impl RequestCount for RequestProgress {
+    fn answered(&self) {
+        self.note(|count| count.done += 1);
+    }
+
+    fn row(&self) {
+        self.note(|count| count.rows += 1);
+    }
+}
+
 impl Drop for RequestProgress {
     fn drop(&mut self) {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        if count.done > count.reported {
+        if count.done + count.rows > count.reported {
             self.report(&mut count);
         }
     }
@@ -97,5 +112,31 @@ mod tests {
         assert_eq!(counts, [1.0, 6.0, 11.0, 16.0, 21.0, 23.0]);
         assert_eq!(heard[0].1.as_deref(), Some("1 station request done"));
         assert_eq!(heard[5].1.as_deref(), Some("23 station requests done"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rows_of_a_long_answer_are_told_while_they_come() {
+        let heard = Arc::new(Heard::default());
+        let progress = RequestProgress::new(Progress::to(heard.clone()));
+        progress.answered();
+        for _ in 0..1200 {
+            progress.row();
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        drop(progress);
+        let heard = heard.0.lock().expect("unpoisoned");
+        let told: Vec<(f64, &str)> = heard
+            .iter()
+            .map(|(done, message)| (*done, message.as_deref().unwrap_or_default()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (1.0, "1 station request done"),
+                (502.0, "1 station request done, 501 rows so far"),
+                (1002.0, "1 station request done, 1001 rows so far"),
+                (1201.0, "1 station request done, 1200 rows so far"),
+            ]
+        );
     }
 }

@@ -7,6 +7,7 @@ use chrono_tz::Tz;
 use super::StationFacade;
 use super::error::FacadeResult;
 use super::history::prefer;
+use super::interfaces::is_interface_refusal;
 use super::list_page::{ListPage, PageRequest, Pager, is_bad_query};
 use super::overrides::unit_symbol;
 use super::rows::Row;
@@ -102,8 +103,9 @@ impl StationFacade {
                 .map_err(|second| prefer(error, second))?,
             Err(error) => return Err(error),
         };
-        if with_extent && let Err(error) = self.add_extents(scope, &mut listed.items, zone).await {
-            tracing::debug!(%error, "the extent of histories is left out");
+        if with_extent {
+            let outcome = self.add_extents(scope, &mut listed.items, zone).await;
+            listed.notes.extend(note_of_extents(&listed.items, outcome));
         }
         Ok(listed)
     }
@@ -199,6 +201,11 @@ impl StationFacade {
         }
         let wanted = Wanted::new(filter);
         let mut pager = Pager::new(page);
+        let unlisted = list
+            .problems
+            .iter()
+            .map(|(device, error)| format!("The histories of {device} are not listed: {error}."));
+        pager.page.notes.extend(unlisted);
         for history in list.histories {
             let history = ListedHistory {
                 id: format!("/{}/{}", history.device, history.name),
@@ -218,6 +225,9 @@ impl StationFacade {
         histories: &mut [ListedHistory],
         zone: Tz,
     ) -> FacadeResult<()> {
+        if histories.is_empty() {
+            return Ok(());
+        }
         let mut paths = Vec::with_capacity(histories.len());
         for history in histories.iter() {
             paths.push(
@@ -228,19 +238,38 @@ impl StationFacade {
         let infos = self
             .over_obix(async { Ok(self.obix().history_infos(scope, &paths).await?) })
             .await?;
+        let mut out_of_time = None;
         for (history, info) in histories.iter_mut().zip(infos) {
             match info {
                 Ok(info) => history.extent = Some(extent(&info, zone)),
                 Err(error @ (StationError::Timeout { .. } | StationError::Queued { .. })) => {
-                    return Err(error.into());
+                    out_of_time = Some(error);
                 }
                 Err(error) => {
                     tracing::debug!(history = %history.id, %error, "its extent is not told");
                 }
             }
         }
-        Ok(())
+        out_of_time.map_or(Ok(()), |error| Err(error.into()))
     }
+}
+
+/// Says that extents are missing which another try may bring; that a station offers no oBIX is no news.
+fn note_of_extents(histories: &[ListedHistory], outcome: FacadeResult<()>) -> Option<String> {
+    let error = match outcome {
+        Err(super::FacadeError::Station(error)) if !is_interface_refusal(&error) => error,
+        Err(error) => {
+            tracing::debug!(%error, "the extent of histories is left out");
+            return None;
+        }
+        Ok(()) => return None,
+    };
+    let without = histories.iter().filter(|history| history.extent.is_none());
+    Some(format!(
+        "Number of records and timestamps of {} of {} histories are missing: {error}.",
+        without.count(),
+        histories.len()
+    ))
 }
 
 fn extent(info: &HistoryInfo, zone: Tz) -> HistoryExtent {

@@ -34,6 +34,8 @@ pub struct ListPage<T> {
     pub truncated: bool,
     /// The time was over, or the answer cut, before the list ended.
     pub truncated_by_timeout: bool,
+    /// What else is missing, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// Collects a page from items that come one by one.
@@ -53,6 +55,7 @@ impl<T> Pager<T> {
                 items: Vec::new(),
                 truncated: false,
                 truncated_by_timeout: false,
+                notes: Vec::new(),
             },
         }
     }

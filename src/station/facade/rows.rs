@@ -150,6 +150,7 @@ impl StationFacade {
         let format = CellFormat::machine(self.known_zone_or_utc());
         for row in &table.rows {
             let cells: Vec<String> = row.iter().map(cell_text).collect();
+            scope.row();
             if take(Row {
                 cells: &cells,
                 format: &format,

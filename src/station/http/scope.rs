@@ -10,9 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::station::error::StationError;
 
-/// Hears of each request that the station answered; steps of a call that takes long.
+/// Hears of each request that the station answered and of each row that it sent; steps of a call that takes long.
 pub trait RequestCount: fmt::Debug + Send + Sync {
     fn answered(&self);
+
+    /// A row of a table or a record of a history arrived.
+    fn row(&self) {}
 }
 
 /// How long a caller waits and how it gives up; handed down through every station call.
@@ -68,6 +71,13 @@ impl CallScope {
     pub(super) fn answered(&self) {
         if let Some(count) = &self.count {
             count.answered();
+        }
+    }
+
+    /// A row or record arrived.
+    pub fn row(&self) {
+        if let Some(count) = &self.count {
+            count.row();
         }
     }
 

@@ -40,6 +40,11 @@ impl ObixClient {
                         }
                         answers.extend(members);
                     }
+                    // What earlier batches brought is kept.
+                    Err(error) if is_out_of_time(&error) && !answers.is_empty() => {
+                        answers.resize_with(paths.len(), || Err(error.clone()));
+                        break;
+                    }
                     Err(error) => return Err(error),
                 },
                 None => answers.extend(self.read_singly(scope, chunk).await?),

@@ -2,9 +2,8 @@
 
 use chrono::{DateTime, FixedOffset};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::decode::decode;
@@ -13,7 +12,7 @@ use super::history::HistoryReadOptions;
 use super::href::ObixPath;
 use super::object::Object;
 use super::scalar::Scalar;
-use super::scripted::{Said, Scripted};
+use super::scripted::{NEVER, Said, Scripted};
 use crate::station::http::{CallScope, TimeoutClass};
 
 fn scope() -> CallScope {
@@ -223,31 +222,67 @@ async fn a_station_that_fails_on_everything_is_asked_in_batches_when_it_is_well_
     assert_eq!(station.heard()[before..], ["/obix/batch/"]);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "the scripted station holds its answer by blocking a thread of the runtime, which can stop its clock: needs an asynchronous hold"]
+#[tokio::test]
 async fn objects_read_before_the_time_was_over_are_kept() {
-    let (release, held) = channel::<()>();
-    let held = Mutex::new(held);
-    let station = Scripted::start(move |target, _| match target {
+    let station = Scripted::start(|target, _| match target {
         "/obix/" => lobby(""),
         "/obix/config/A/out/" => ok(r#"<real val="1" display="1 {ok}"/>"#),
-        _ => {
-            // Until the test ends.
-            let _ = held.lock().expect("one request").recv();
-            bad_uri(target)
-        }
+        _ => (NEVER, String::new()),
     })
     .await;
     let points = ["A", "B", "C"].map(|name| path(&format!("/obix/config/{name}/")));
-    let scope = CallScope::within(Duration::from_secs(1));
-    let values = station.client.read_values(&scope, &points).await;
-    drop(release);
-    let values = values.expect("what was read");
+    let limit = Duration::from_secs(20);
+    let scope = CallScope::within(limit);
+    let read = station.client.read_values(&scope, &points);
+    tokio::pin!(read);
+    tokio::select! {
+        early = &mut read => panic!("the second point is never answered: {early:?}"),
+        () = station.holds_a_request() => {}
+    }
+    tokio::time::pause();
+    tokio::time::advance(limit).await;
+    let values = read.await.expect("what was read");
     assert_eq!(
         values[0].as_ref().expect("in time").value,
         Scalar::Real(1.0)
     );
     for late in &values[1..] {
+        assert_eq!(late.as_ref().expect_err("late").kind(), "station-timeout");
+    }
+}
+
+/// Many objects come in several batches; the time is over during the second.
+#[tokio::test]
+async fn whole_batches_before_the_time_was_over_are_kept() {
+    let batches = AtomicBool::new(false);
+    let station = Scripted::start(move |target, body| match target {
+        "/obix/" => lobby(r#"<op name="batch" href="batch/"/>"#),
+        "/obix/batch/" if batches.swap(true, Ordering::Relaxed) => (NEVER, body.to_owned()),
+        "/obix/batch/" => {
+            let asked = decode(body.as_bytes(), None).expect("the bridge's XML");
+            let one = r#"<real val="1" display="1 {ok}"/>"#;
+            ok(format!("<list>{}</list>", one.repeat(asked.children.len())))
+        }
+        _ => bad_uri(target),
+    })
+    .await;
+    let points: Vec<ObixPath> = (0..150)
+        .map(|number| path(&format!("/obix/config/P{number}/")))
+        .collect();
+    let limit = Duration::from_secs(20);
+    let scope = CallScope::within(limit);
+    let read = station.client.read_values(&scope, &points);
+    tokio::pin!(read);
+    tokio::select! {
+        early = &mut read => panic!("the second batch is never answered: {early:?}"),
+        () = station.holds_a_request() => {}
+    }
+    tokio::time::pause();
+    tokio::time::advance(limit).await;
+    let values = read.await.expect("what was read");
+    assert_eq!(values.len(), 150);
+    assert!(values[..100].iter().all(Result::is_ok));
+    for late in &values[100..] {
         assert_eq!(late.as_ref().expect_err("late").kind(), "station-timeout");
     }
 }

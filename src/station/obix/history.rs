@@ -239,7 +239,9 @@ impl ObixClient {
                 reading.prototype = page.prototype.clone();
             }
             let received = page.received();
-            reading.records.extend(pager.accept(page.records, received));
+            let accepted = pager.accept(page.records, received);
+            accepted.iter().for_each(|_| scope.row());
+            reading.records.extend(accepted);
             if reading.records.len() > options.max_records {
                 reading.records.truncate(options.max_records);
                 reading.is_truncated = true;

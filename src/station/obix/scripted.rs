@@ -4,10 +4,14 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
 
 use super::client::ObixClient;
 use crate::clock::SystemClock;
 use crate::station::web::{LoginScheme, Secret, WebOptions, WebSession};
+
+/// Stands for a status where no answer ever comes.
+pub(super) const NEVER: u16 = 0;
 
 /// Status and body; a body that begins with `<html` is sent as HTML.
 pub(super) type Said = (u16, String);
@@ -17,21 +21,25 @@ type Script = Box<dyn Fn(&str, &str) -> Said + Send>;
 struct Station {
     script: Script,
     heard: Vec<String>,
+    held: Arc<Notify>,
 }
 
 /// A running scripted station; stops when dropped.
 pub(super) struct Scripted {
     pub client: ObixClient,
     station: Arc<Mutex<Station>>,
+    held: Arc<Notify>,
     server: tokio::task::JoinHandle<()>,
 }
 
 impl Scripted {
     /// The script sees the target with query, and the body of a POST.
     pub async fn start(script: impl Fn(&str, &str) -> Said + Send + 'static) -> Self {
+        let held = Arc::<Notify>::default();
         let station = Arc::new(Mutex::new(Station {
             script: Box::new(script),
             heard: Vec::new(),
+            held: Arc::clone(&held),
         }));
         let app = Router::new()
             .fallback(answer)
@@ -52,8 +60,14 @@ impl Scripted {
         Self {
             client: ObixClient::new(web),
             station,
+            held,
             server,
         }
+    }
+
+    /// Returns when a request has come that is [`NEVER`] answered.
+    pub async fn holds_a_request(&self) {
+        self.held.notified().await;
     }
 
     /// Targets of the oBIX requests so far.
@@ -85,9 +99,18 @@ async fn answer(State(station): State<Arc<Mutex<Station>>>, request: Request) ->
         // The login's own probe.
         return "".into_response();
     }
-    let mut station = station.lock().expect("no panic in scripts");
-    let (status, text) = (station.script)(&target, &String::from_utf8_lossy(&body));
-    station.heard.push(target);
+    let (status, text) = {
+        let mut station = station.lock().expect("no panic in scripts");
+        let said = (station.script)(&target, &String::from_utf8_lossy(&body));
+        station.heard.push(target);
+        if said.0 == NEVER {
+            station.held.notify_one();
+        }
+        said
+    };
+    if status == NEVER {
+        std::future::pending::<()>().await;
+    }
     let media = if text.starts_with("<html") {
         "text/html"
     } else {

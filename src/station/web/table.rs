@@ -167,6 +167,7 @@ impl Rows {
             return Ok(None);
         }
         self.taken += 1;
+        self.scope.row();
         Ok(Some(Row {
             line: record.line,
             cells: record.cells,
