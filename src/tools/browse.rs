@@ -167,6 +167,7 @@ impl Tool for GetSlots {
             object()
                 .required("ord", schema::string("The ord as given."))
                 .required("slotCount", schema::whole("Number of properties."))
+                .optional("note", schema::string("What to know before relying on the answer."))
                 .required(
                     "slots",
                     schema::list(
@@ -194,13 +195,18 @@ impl Tool for GetSlots {
         Box::pin(async move {
             let call = ComponentCall::of(&self.0, context, &arguments)?;
             let slots = call.told(call.station.slots(&call.scope, &call.ord).await)?;
-            let slots: Vec<Value> = slots.iter().map(slot_json).collect();
-            Ok(ToolOutput::json(
-                json!({"ord": call.text, "slotCount": slots.len(), "slots": slots}),
-            ))
+            let listed: Vec<Value> = slots.slots.iter().map(slot_json).collect();
+            let mut answer = json!({"ord": call.text, "slotCount": listed.len(), "slots": listed});
+            if slots.may_hide_some {
+                answer["note"] = json!(SOME_HIDDEN);
+            }
+            Ok(ToolOutput::json(answer))
         })
     }
 }
+
+const SOME_HIDDEN: &str =
+    "Read over oBIX, which leaves out hidden slots and those that the account may not read.";
 
 fn slot_json(slot: &SlotFacts) -> Value {
     let mut entry = json!({ "name": slot.name });

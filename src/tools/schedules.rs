@@ -120,7 +120,10 @@ fn effective_schema() -> ObjectSchema {
 fn raw_schema() -> ObjectSchema {
     object()
         .required("name", schema::string("Escaped slot name."))
-        .required("type", schema::string("Type as module:Type."))
+        .optional(
+            "type",
+            schema::string("Type as module:Type; absent where the interface does not tell it."),
+        )
         .required("text", schema::string("What it holds, as text."))
 }
 
@@ -213,6 +216,10 @@ fn program_schema() -> ObjectSchema {
             "truncated",
             schema::boolean("Parts are missing: too many, not readable, or the time was over."),
         )
+        .optional(
+            "note",
+            schema::string("What to know before relying on the answer."),
+        )
 }
 
 fn listed_json(schedule: &ListedSchedule) -> Value {
@@ -279,8 +286,14 @@ fn program_json(ord: &str, program: &ScheduleProgram) -> Value {
     if program.truncated {
         map.insert("truncated".to_owned(), json!(true));
     }
+    if program.may_be_hidden {
+        map.insert("note".to_owned(), json!(MAY_BE_HIDDEN));
+    }
     Value::Object(map)
 }
+
+const MAY_BE_HIDDEN: &str = "The station shows no parts of this schedule. It was read over oBIX, which leaves out \
+                             what the account may not read: the schedule may be empty or hidden from this account.";
 
 fn put_value(map: &mut Map<String, Value>, key: &str, reading: Option<&StatusReading>) {
     if let Some(reading) = reading {
@@ -330,5 +343,10 @@ fn event_json(event: &SpecialEvent) -> Value {
 }
 
 fn raw_json(part: &RawPart) -> Value {
-    json!({"name": part.name, "type": part.type_spec, "text": part.text})
+    let mut map = Map::new();
+    map.insert("name".to_owned(), json!(part.name));
+    let told = Some(part.type_spec.as_str()).filter(|text| !text.is_empty());
+    put_text(&mut map, "type", told);
+    map.insert("text".to_owned(), json!(part.text));
+    Value::Object(map)
 }

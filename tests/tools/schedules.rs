@@ -1,7 +1,7 @@
 //! listSchedules and readSchedule tell the model's schedules over every interface.
 
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc, Weekday};
-use mock_station::model::accounts::BRIDGE;
+use mock_station::model::accounts::{BRIDGE, VIEWER};
 use mock_station::model::display::display;
 use mock_station::model::schedule::day_slot;
 use mock_station::model::{
@@ -395,6 +395,37 @@ async fn what_is_no_schedule_is_named() {
         for tool in ["readSchedule", "listSchedules"] {
             let (code, message, _) = bench.failure(tool, missing.clone()).await;
             assert_eq!(code, -32006, "{way} {tool}: {message}");
+        }
+    }
+}
+
+/// An account without admin read sees no times over oBIX, which leaves them out without a word.
+#[tokio::test]
+async fn a_hidden_program_is_never_shown_as_an_empty_one() {
+    for (way, switch) in [WAYS[0], ("oBIX", obix_only)] {
+        let bench = Bench::start(switch, add_schedules, VIEWER).await;
+        let arguments = json!({"ord": OCCUPANCY});
+        let (code, message, data) = bench.failure("readSchedule", arguments).await;
+        assert_eq!(code, -32010, "{way}: {message}");
+        assert_eq!(data["user"], json!(VIEWER.user), "{way}");
+        assert!(message.contains("admin read"), "{way}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn the_types_of_other_properties_are_told_or_left_out() {
+    for (way, switch) in [WAYS[0], ("oBIX", obix_only)] {
+        let bench = Bench::start(switch, add_schedules, BRIDGE).await;
+        let answer = bench
+            .answer("readSchedule", json!({"ord": OCCUPANCY}))
+            .await;
+        for property in answer["otherProperties"].as_array().unwrap() {
+            let told = property.get("type").map(|told| told.as_str().unwrap());
+            assert!(
+                told.is_none_or(|told| told.contains(':')),
+                "{way}: {property}"
+            );
+            assert!(told.is_some() || way == "oBIX", "{way}: {property}");
         }
     }
 }

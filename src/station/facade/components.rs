@@ -8,7 +8,7 @@ use super::history::prefer;
 use super::slot_text::{is_priority_slot, slot_text};
 use super::view::{
     ChildNode, ChildTree, ComponentFacts, Overview, PresentOrd, Probe, ProbedComponent, SlotFacts,
-    TopSlot,
+    SlotList, TopSlot,
 };
 use crate::station::boxp::Node;
 use crate::station::boxp::tree::{ComponentTree, MAX_COMPONENTS};
@@ -171,17 +171,18 @@ impl StationFacade {
     }
 
     /// All properties in slot order, those at their default included; no actions, topics and child components.
-    pub async fn slots(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<Vec<SlotFacts>> {
+    pub async fn slots(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<SlotList> {
         let node = match self.resolve(scope, ord).await {
             Ok(node) => node,
             Err(error) => {
                 if !self.may_fall_back(&error) {
                     return Err(error);
                 }
-                return self
-                    .slots_by_obix(scope, ord)
-                    .await
-                    .map_err(|second| prefer(error, second));
+                let slots = self.slots_by_obix(scope, ord).await;
+                return Ok(SlotList {
+                    slots: slots.map_err(|second| prefer(error, second))?,
+                    may_hide_some: true,
+                });
             }
         };
         if node.handle.is_none() && node.children.is_empty() && node.value.is_some() {
@@ -196,12 +197,11 @@ impl StationFacade {
             .iter()
             .find(|slot| slot.slot_name() == "facets")
             .and_then(|slot| slot.value.as_deref());
-        Ok(merged
-            .slots
-            .iter()
-            .filter(|slot| slot.is_property())
-            .map(|slot| slot_facts(slot, point_facets))
-            .collect())
+        let slots = merged.slots.iter().filter(|slot| slot.is_property());
+        Ok(SlotList {
+            slots: slots.map(|slot| slot_facts(slot, point_facets)).collect(),
+            may_hide_some: false,
+        })
     }
 
     /// The station's name, its top components and the types directly below them.

@@ -9,19 +9,22 @@ use super::StationFacade;
 use super::components::count_type;
 use super::error::FacadeResult;
 use super::interfaces::Interface;
-use super::points::shown_facets;
+use super::points::{shown_facets, value_in};
+use super::schedule_part::facets_of;
+use super::slot_text::is_priority_slot;
 use super::view::{
     ChildNode, ChildTree, ComponentFacts, Overview, PointReading, PointValue, SlotFacts,
     StationAbout, TopSlot,
 };
 use crate::station::boxp::tree::MAX_COMPONENTS;
 use crate::station::error::StationError;
+use crate::station::facets::Facets;
 use crate::station::http::CallScope;
 use crate::station::obix::ValueReading;
 use crate::station::obix::client::About;
-use crate::station::obix::folder::{ComponentClass, ComponentRef, WalkOptions};
+use crate::station::obix::folder::{ComponentClass, ComponentRef, Folder, WalkOptions};
 use crate::station::obix::href::ObixPath;
-use crate::station::obix::object::{Attribute, Scalar};
+use crate::station::obix::object::{Attribute, Object, Scalar};
 use crate::station::obix::point::ObixPoint;
 use crate::station::ord::{Ord, SlotPath, unescape};
 use crate::station::units::unit_by_name;
@@ -64,7 +67,7 @@ impl StationFacade {
             display_name: folder
                 .display_name
                 .unwrap_or_else(|| path.name().map(|name| name.display()).unwrap_or_default()),
-            is_point: is_point_type(&type_spec),
+            is_point: folder.class == ComponentClass::Point,
             type_spec,
             children: Some(Vec::new()),
         };
@@ -115,19 +118,14 @@ impl StationFacade {
     ) -> FacadeResult<Vec<SlotFacts>> {
         let path = self.slot_path(scope, ord).await?;
         let start = obix_path(&path)?;
-        let folder = self
-            .over_obix(async { Ok(self.obix().folder(scope, &start).await?) })
+        let document = self
+            .over_obix(async { Ok(self.obix().get(scope, &start).await?) })
             .await?;
-        Ok(folder
+        let facets = facets_of(&document);
+        Ok(Folder::read(&start, &document)
             .properties
             .iter()
-            .map(|property| SlotFacts {
-                name: property.name().unwrap_or_default().to_owned(),
-                type_spec: property.type_spec().map(str::to_owned),
-                value: property.display().or(property.val()).map(str::to_owned),
-                units: property.unit_name().map(unit_symbol),
-                precision: property.attribute(Attribute::Precision).map(str::to_owned),
-            })
+            .map(|property| slot_of_obix(property, &facets))
             .collect())
     }
 
@@ -204,15 +202,48 @@ impl StationFacade {
 pub(super) fn reading_of_obix(path: &SlotPath, point: &ObixPoint) -> PointReading {
     let out = &point.out;
     PointReading {
-        display_name: path.name().map(|name| name.display()).unwrap_or_default(),
+        display_name: point
+            .display_name
+            .clone()
+            .filter(|name| !name.is_empty())
+            .or_else(|| path.name().map(|name| name.display()))
+            .unwrap_or_default(),
         type_spec: point.type_spec.clone().unwrap_or_default(),
         out: out.display.clone().unwrap_or_default(),
-        value: scalar_text(&out.value),
+        value: shown_value(point),
         typed: typed_value(out),
         status: Some(out.status),
         active_level: out.active_level.map(|level| level.to_string()),
         facets: shown_facets(&point.facets),
     }
+}
+
+/// A property as oBIX shows it; the values of a component share its facets unless they have their own.
+fn slot_of_obix(property: &Object, of_component: &Facets) -> SlotFacts {
+    let name = property.name().unwrap_or_default();
+    let shares = name == "out" || is_priority_slot(name);
+    let shared = shares.then_some(of_component);
+    let own_symbol = shared
+        .and_then(Facets::unit)
+        .filter(|unit| property.unit_name() == Some(unit.name()))
+        .map(|unit| unit.symbol().to_owned());
+    let units = own_symbol.or_else(|| property.unit_name().map(unit_symbol));
+    let precision = property.attribute(Attribute::Precision).map(str::to_owned);
+    SlotFacts {
+        name: name.to_owned(),
+        type_spec: property.value_type(),
+        value: property.display().or(property.val()).map(str::to_owned),
+        units: units.filter(|symbol| !symbol.is_empty()),
+        precision: precision.or_else(|| Some(shared?.precision()?.to_string())),
+    }
+}
+
+/// The text of a value as people see it, without unit and status; none for a null output.
+fn shown_value(point: &ObixPoint) -> Option<String> {
+    let plain = scalar_text(&point.out.value)?;
+    let display = point.out.display.as_deref();
+    let shown = display.and_then(|display| value_in(display, &point.facets));
+    Some(shown.unwrap_or(plain))
 }
 
 /// The value of an output; none when it is null or no number.

@@ -11,6 +11,7 @@ use crate::station::boxp::types::display_name;
 use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
+use crate::station::obix::display::{FlagTranslations, parse_display};
 use crate::station::ord::{Ord, SlotPath, unescape};
 use crate::station::status::StatusBits;
 use crate::station::value::{DynamicEnum, Value};
@@ -97,17 +98,22 @@ impl StationFacade {
             }
             let facets = row.cell(6).facets();
             let out = row.cell(3);
+            let typed = typed_cell(row.cell(2).text(), row.cell(4), row.format, &facets);
             let type_spec = row.cell(2).text().to_owned();
-            let value = row.cell(4);
+            let value = row.cell(4).some().map(str::to_owned);
+            let shown = value_in(out.text(), &facets).filter(|shown| shown != "-");
             found = Some(PointReading {
                 display_name: row.cell(1).text().to_owned(),
-                out: out.text().to_owned(),
+                out: match &typed {
+                    Some(PointValue::Number(_)) => with_unit(out.text(), &facets),
+                    _ => out.text().to_owned(),
+                },
                 active_level: out
                     .status_text(row.format)
                     .level
                     .map(|level| level.to_string()),
-                typed: typed_cell(&type_spec, value, row.format, &facets),
-                value: value.some().map(str::to_owned),
+                typed,
+                value: value.map(|encoded| shown.unwrap_or(encoded)),
                 status: row.cell(5).status().ok().map(|words| words.bits),
                 facets: shown_facets(&facets),
                 type_spec,
@@ -120,6 +126,37 @@ impl StationFacade {
             type_spec: "something else".to_owned(),
         })
     }
+}
+
+/// The display text of a number with its unit, which tables leave out (Station web specification §3.3).
+fn with_unit(text: &str, facets: &Facets) -> String {
+    let Some(shown) = unit_beside_values(facets) else {
+        return text.to_owned();
+    };
+    match text.rsplit_once(" {") {
+        Some((number, rest)) if number != "-" && !number.ends_with(shown) => {
+            format!("{number} {shown} {{{rest}")
+        }
+        _ => text.to_owned(),
+    }
+}
+
+fn unit_beside_values(facets: &Facets) -> Option<&str> {
+    let unit = facets.unit().filter(|unit| !unit.is_null())?;
+    Some(match unit.symbol() {
+        "" => unit.name(),
+        symbol => symbol,
+    })
+}
+
+/// The value in a display text, without unit, flags and level.
+pub(super) fn value_in(text: &str, facets: &Facets) -> Option<String> {
+    // Only the flags are in the language of the account, and they are cut off here.
+    let shown = parse_display(text, &FlagTranslations::english()).text;
+    let unit = unit_beside_values(facets);
+    let number = unit.and_then(|unit| shown.strip_suffix(unit));
+    let value = number.unwrap_or(&shown).trim_end();
+    (!value.is_empty()).then(|| value.to_owned())
 }
 
 pub(super) fn reading_of(point: PointView, display_name: String) -> PointReading {
@@ -136,8 +173,14 @@ pub(super) fn reading_of(point: PointView, display_name: String) -> PointReading
         Some(PointValue::Enum { tag, .. }) => tag.clone(),
         _ => point.out.value.encode(),
     };
-    let value = point.value_display.clone().unwrap_or(encoded);
     let status = point.out.status.bits();
+    let shown = point.out_display.as_deref();
+    let shown = shown.filter(|_| !status.contains(StatusBits::NULL));
+    let value = point
+        .value_display
+        .clone()
+        .or_else(|| value_in(shown?, &point.facets))
+        .unwrap_or(encoded);
     // A null output is commanded by nobody, whatever level its status still names.
     let level = point
         .active_level

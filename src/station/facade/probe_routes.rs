@@ -170,7 +170,7 @@ fn component_of(path: &SlotPath, folder: &Folder, type_spec: &str) -> ProbedComp
         let children = folder.children.iter();
         children.filter(move |child| child.class == class)
     };
-    let is_control_point = is_point_type(type_spec);
+    let is_control_point = folder.class == ComponentClass::Point;
     ProbedComponent {
         display_name: folder
             .display_name

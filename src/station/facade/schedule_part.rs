@@ -123,7 +123,7 @@ pub(super) fn facets_of(document: &Document) -> Facets {
 }
 
 fn obix_slot(client: &ObixClient, path: &ObixPath, property: &Object, facets: &Facets) -> PartSlot {
-    let type_spec = property.type_spec().unwrap_or_default();
+    let type_spec = property.value_type().unwrap_or_default();
     let reading = type_spec
         .starts_with("baja:Status")
         .then(|| client.reading(path.clone(), property, None).ok())
@@ -135,7 +135,7 @@ fn obix_slot(client: &ObixClient, path: &ObixPath, property: &Object, facets: &F
         .map(str::to_owned);
     PartSlot {
         name: property.name().unwrap_or_default().to_owned(),
-        type_spec: type_spec.to_owned(),
+        type_spec,
         text: property
             .display()
             .map(str::to_owned)
@@ -144,6 +144,7 @@ fn obix_slot(client: &ObixClient, path: &ObixPath, property: &Object, facets: &F
         members: property
             .children
             .iter()
+            .filter(|member| !member.is_null())
             .filter_map(|member| Some((member.name()?.to_owned(), member.val()?.to_owned())))
             .collect(),
         reading,
@@ -171,6 +172,8 @@ pub(super) struct WholeSchedule {
     pub facets: Facets,
     /// Parts are missing: too many, or the time was over.
     pub is_truncated: bool,
+    /// What the interface leaves out without a word may be there all the same.
+    pub may_hide_parts: bool,
 }
 
 impl StationFacade {
@@ -218,6 +221,7 @@ impl StationFacade {
             root: whole(&tree, ord, &facets, &contract),
             facets,
             is_truncated: tree.is_truncated,
+            may_hide_parts: false,
         })
     }
 
@@ -288,6 +292,7 @@ impl StationFacade {
             root: assemble(parts),
             facets,
             is_truncated,
+            may_hide_parts: true,
         })
     }
 }

@@ -69,6 +69,8 @@ pub struct ScheduleProgram {
     pub other_parts: Vec<RawPart>,
     /// Parts are missing because there are too many or the time was over.
     pub truncated: bool,
+    /// Nothing was found that the schedule does, and the interface leaves out what the account may not read.
+    pub may_be_hidden: bool,
 }
 
 /// The span in which a schedule is in force.
@@ -87,7 +89,9 @@ impl Effective {
         end: Option<String>,
         text: Option<String>,
     ) -> Option<Self> {
-        let told = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        // A bound that is not set is written so.
+        let told =
+            |text: Option<String>| text.filter(|text| !matches!(text.trim(), "" | "null" | "-"));
         let (start, end, text) = (told(start), told(end), told(text));
         (start.is_some() || end.is_some() || text.is_some()).then_some(Self { start, end, text })
     }
@@ -153,6 +157,9 @@ impl StationFacade {
         if !is_schedule_type(&whole.root.type_spec) && !has_program(&whole.root) {
             return Err(not_a_schedule(ord, &whole.root.type_spec));
         }
+        if whole.may_hide_parts && !whole.is_truncated && lacks_its_program(&whole.root) {
+            return Err(self.hidden_program(ord, LEFT_OUT));
+        }
         Ok(program(whole, zone))
     }
 
@@ -171,14 +178,46 @@ impl StationFacade {
         if let Ok(contract) = self.boxp().contract(scope, node.type_name()).await
             && contract.slots().any(|slot| withholds(&node, slot))
         {
-            return Err(FacadeError::Station(StationError::PermissionDenied {
-                user: self.web().user().to_owned(),
-                target: ord.absolute(),
-                detail: "the program of a schedule takes admin read on it".to_owned(),
-            }));
+            return Err(
+                self.hidden_program(ord, "the program of a schedule takes admin read on it")
+            );
         }
         self.schedule_by_box(scope, ord).await
     }
+
+    fn hidden_program(&self, ord: &Ord, why: &str) -> FacadeError {
+        FacadeError::Station(StationError::PermissionDenied {
+            user: self.web().user().to_owned(),
+            target: ord.absolute(),
+            detail: why.to_owned(),
+        })
+    }
+}
+
+const LEFT_OUT: &str = "over oBIX a station leaves out what the account may not read, and parts of this schedule's \
+                        program are left out; reading them takes admin read on it";
+
+/// The schedules of the schedule module that have a week; each has all of these parts (types of the schedule module).
+const WITH_A_WEEK: [&str; 4] = [
+    "schedule:BooleanSchedule",
+    "schedule:NumericSchedule",
+    "schedule:EnumSchedule",
+    "schedule:StringSchedule",
+];
+
+/// Whether parts are missing that every schedule of this type has.
+fn lacks_its_program(root: &Part) -> bool {
+    if lacks_its_times(root) {
+        return true;
+    }
+    if !WITH_A_WEEK.contains(&root.type_spec.as_str()) {
+        return false;
+    }
+    let week = root
+        .child("schedule")
+        .and_then(|composite| composite.child("week"));
+    let is_whole = |week: &Part| WEEKDAYS.iter().all(|day| week.child(day).is_some());
+    !week.is_some_and(is_whole) || root.slot("defaultOutput").is_none()
 }
 
 fn not_a_schedule(ord: &Ord, type_spec: &str) -> FacadeError {
@@ -252,6 +291,7 @@ fn program(whole: WholeSchedule, zone: Tz) -> ScheduleProgram {
             .filter(|slot| !KNOWN_SLOTS.contains(&slot.name.as_str()))
             .filter_map(raw_slot)
             .collect(),
+        may_be_hidden: whole.may_hide_parts && root.children.is_empty(),
         other_parts,
         truncated: whole.is_truncated,
     }
@@ -281,6 +321,12 @@ pub(super) fn effective_of(part: &Part) -> Option<Effective> {
         .clone()
         .filter(|text| !is_told && text != bare && text != &slot.type_spec);
     Effective::new(start, end, text)
+}
+
+/// Whether a period somewhere below has no start or finish.
+fn lacks_its_times(part: &Part) -> bool {
+    (part.type_spec == "schedule:TimeSchedule" && !is_period(part))
+        || part.children.iter().any(lacks_its_times)
 }
 
 /// The periods of a weekday or an event, earliest first.
@@ -420,6 +466,7 @@ mod tests {
             root,
             facets: Facets::default(),
             is_truncated: false,
+            may_hide_parts: false,
         };
         program(whole, chrono_tz::Europe::Berlin)
     }
@@ -549,6 +596,16 @@ mod tests {
         assert_eq!(
             (range.start.as_deref(), range.end, range.text),
             (Some("2026-10-01"), None, None)
+        );
+        let mut range = slot("effective", "schedule:DateRange", "DateRange");
+        range.members = vec![
+            ("start".into(), "null".into()),
+            ("end".into(), "2026-12-24".into()),
+        ];
+        let range = with(range).expect("a period");
+        assert_eq!(
+            (range.start, range.end.as_deref(), range.text),
+            (None, Some("2026-12-24"), None)
         );
     }
 

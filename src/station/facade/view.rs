@@ -48,6 +48,14 @@ pub struct SlotFacts {
     pub precision: Option<String>,
 }
 
+/// The properties of a component or struct, in slot order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlotList {
+    pub slots: Vec<SlotFacts>,
+    /// The interface leaves out what is hidden, and what this account may not read.
+    pub may_hide_some: bool,
+}
+
 /// The value of a point in a typed form.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PointValue {

@@ -17,6 +17,8 @@ pub enum ComponentClass {
     HistoryExtension,
     AlarmExtension,
     ProxyExtension,
+    /// Says that the point has no driver behind it; holds nothing.
+    NullProxyExtension,
     Other,
 }
 
@@ -39,6 +41,7 @@ pub struct ComponentRef {
 pub struct Folder {
     pub path: ObixPath,
     pub type_spec: Option<String>,
+    pub class: ComponentClass,
     pub display_name: Option<String>,
     pub children: Vec<ComponentRef>,
     /// Properties in place: simple values and structs.
@@ -159,7 +162,8 @@ impl ObixClient {
                     walk.is_truncated = true;
                     return Ok(walk);
                 }
-                if depth + 1 < options.max_depth {
+                let holds_others = child.class != ComponentClass::NullProxyExtension;
+                if holds_others && depth + 1 < options.max_depth {
                     queue.push_back((child.path.clone(), depth + 1, Some(walk.components.len())));
                 }
                 walk.components.push(WalkedComponent {
@@ -204,12 +208,10 @@ fn stays_local(error: &StationError) -> bool {
 
 fn read_folder(path: &ObixPath, document: &Document) -> Folder {
     let root = &document.root;
-    // `null` on a point's reference tells of its value; only a proxy extension that is null is not there.
     let children = root
         .children
         .iter()
-        .filter(|child| child.element == Element::Ref)
-        .filter(|child| !child.is_null() || classify(child) != ComponentClass::ProxyExtension);
+        .filter(|child| child.element == Element::Ref);
     let operations = root
         .children
         .iter()
@@ -220,6 +222,7 @@ fn read_folder(path: &ObixPath, document: &Document) -> Folder {
     Folder {
         path: path.clone(),
         type_spec: root.type_spec().map(str::to_owned),
+        class: classify(root),
         display_name: root.display_name().map(str::to_owned),
         children: children
             .filter_map(|child| read_ref(document, child))
@@ -257,6 +260,8 @@ fn classify(child: &Object) -> ComponentClass {
         ComponentClass::Point
     } else if type_name.ends_with("HistoryExt") {
         ComponentClass::HistoryExtension
+    } else if child.is_null() && type_name == "NullProxyExt" {
+        ComponentClass::NullProxyExtension
     } else if type_name.ends_with("ProxyExt") || child.name() == Some("proxyExt") {
         ComponentClass::ProxyExtension
     } else if child.implements("alarm:AlarmSourceExt") || type_name.ends_with("AlarmExt") {
@@ -302,12 +307,13 @@ mod tests {
                 ("Zone1", ComponentClass::Point),
                 ("NumericInterval", ComponentClass::HistoryExtension),
                 ("proxyExt", ComponentClass::ProxyExtension),
+                ("none", ComponentClass::NullProxyExtension),
                 ("Empty", ComponentClass::Point),
                 ("Sub$20Folder", ComponentClass::Other)
             ]
         );
         assert_eq!(
-            folder.children[4].path.path(),
+            folder.children[5].path.path(),
             "/obix/config/Demo/Sub$20Folder/"
         );
         assert_eq!(

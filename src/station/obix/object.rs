@@ -289,6 +289,51 @@ impl Object {
             .map(contract_name)
     }
 
+    /// The Niagara type of a property: its contract, else the type whose values stations send as such an element
+    /// (oBIX specification §4.4). None where several types are sent alike.
+    pub fn value_type(&self) -> Option<String> {
+        if let Some(own) = self.type_spec() {
+            return Some(own.to_owned());
+        }
+        let usual = match self.element {
+            Element::Bool => "baja:Boolean",
+            Element::Int => match self.val()?.trim().parse::<i32>() {
+                Ok(_) => "baja:Integer",
+                Err(_) => "baja:Long",
+            },
+            Element::Real => "baja:Double",
+            // Every simple type without an element of its own is sent as text.
+            Element::Str => match self.name()? {
+                "facets" => "baja:Facets",
+                "status" | "propagateFlags" => "baja:Status",
+                _ => return None,
+            },
+            // The range of a frozen enumeration is named after its type (oBIX specification §5.6).
+            Element::Enum => {
+                let range = self.attribute(Attribute::Range)?;
+                let own = range.trim_end_matches('/').strip_suffix("~range")?;
+                return match own.contains("/def/") {
+                    true => Some(contract_name(own).to_owned()),
+                    false => Some("baja:DynamicEnum".to_owned()),
+                };
+            }
+            Element::Uri => "baja:Ord",
+            Element::Abstime => "baja:AbsTime",
+            Element::Reltime => "baja:RelTime",
+            Element::Date => "baja:Date",
+            Element::Time => "baja:Time",
+            Element::Obj
+            | Element::List
+            | Element::Op
+            | Element::Feed
+            | Element::Ref
+            | Element::Err => {
+                return None;
+            }
+        };
+        Some(usual.to_owned())
+    }
+
     /// Unit name without `obix:units/`; `None` also for the null unit.
     pub fn unit_name(&self) -> Option<&str> {
         let text = self.attribute(Attribute::Unit)?.trim();

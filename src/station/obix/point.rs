@@ -108,6 +108,8 @@ pub struct ObixPoint {
     pub path: ObixPath,
     /// Niagara type, such as `control:NumericWritable`.
     pub type_spec: Option<String>,
+    /// Name in the language of the station's user, where the station sent it.
+    pub display_name: Option<String>,
     pub out: ValueReading,
     pub facets: Facets,
     /// Inputs of a writable, level 1 first, where the station sent them.
@@ -234,6 +236,7 @@ impl ObixClient {
         Ok(ObixPoint {
             path: path.clone(),
             type_spec: root.type_spec().map(str::to_owned),
+            display_name: root.display_name().map(str::to_owned),
             out: out.with_facets(&facets),
             inputs,
             fallback,

@@ -16,6 +16,9 @@ use crate::station::http::{CallScope, station_of};
 /// A logout must not hold up the end of the process.
 const LOGOUT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Wait for a login under way that the station has not even begun to answer.
+const UNPROVEN_LOGIN: Duration = Duration::from_secs(2);
+
 pub(super) type Flight = Shared<BoxFuture<'static, Result<Lease, StationError>>>;
 
 /// Makes room for the next login when this one ends, however it ends.
@@ -62,6 +65,12 @@ impl Inner {
             }
             _ => Ok(None),
         }
+    }
+
+    pub(super) fn is_latched(&self) -> bool {
+        let now = self.clock.monotonic();
+        let state = self.state();
+        !state.logged_in && state.latch.as_ref().is_some_and(|latch| now < latch.until)
     }
 
     pub(super) fn flight(&self) -> MutexGuard<'_, Option<Flight>> {
@@ -179,7 +188,15 @@ impl Inner {
     }
 
     pub(super) async fn logout(&self) {
-        let _only = self.login.lock().await;
+        // A login that has proven nothing yet will hardly leave a session behind.
+        let patience = match self.proof_is_out.load(Ordering::Relaxed) {
+            true => LOGOUT_TIMEOUT,
+            false => UNPROVEN_LOGIN,
+        };
+        let Ok(_only) = tokio::time::timeout(patience, self.login.lock()).await else {
+            tracing::debug!("a login under way was not waited for any longer");
+            return;
+        };
         if !self.state().logged_in {
             return;
         }

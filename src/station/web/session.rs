@@ -145,6 +145,11 @@ impl WebSession {
         self.inner.state().logged_in
     }
 
+    /// True while the last login is known to have failed and the next attempt is held back.
+    pub fn refuses_login(&self) -> bool {
+        self.inner.is_latched()
+    }
+
     /// Logs in unless a session exists; concurrent callers share one login.
     ///
     /// Errors: [`StationError::Auth`] for the attempt that failed, [`StationError::Latched`] for the latch time after.
