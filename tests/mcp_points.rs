@@ -267,6 +267,11 @@ async fn a_session_subscribes_and_sees_the_operators_command() {
     for (uri, code) in [
         ("niagara://nothing", -32003),
         ("niagara://point/nonsense%20", -32003),
+        (
+            "niagara://point/station%3A%7Cslot%3A%2FDrivers%2FNoSuchPoint",
+            -32003,
+        ),
+        ("niagara://point/station%3A%7Cslot%3A%2FDrivers", -32603),
     ] {
         let refused = client
             .ask("resources/subscribe", json!({ "uri": uri }))
@@ -288,7 +293,9 @@ async fn a_listener_without_a_session_sees_it_too_and_leaves_nothing_behind() {
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {},
             },
-            "notifications": { "resourceSubscriptions": [uri] },
+            "notifications": { "resourceSubscriptions": [
+                "niagara://point/slot%3A%2FNoSuchPoint", uri, "niagara://point/slot%3A%2FDrivers", "niagara://nothing",
+            ] },
         },
     });
     let request = client

@@ -15,7 +15,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::service::Caller;
 use crate::tools::context::ProgressSink;
-use crate::tools::{Asking, CallContext, Client, ClientPort, LogLevel, Progress, Question};
+use crate::tools::{
+    Asking, CallContext, Client, ClientPort, LogLevel, Progress, Question, ToolSets,
+};
 
 /// Reports and messages that wait for the client; further ones are dropped.
 const QUEUE: usize = 64;
@@ -29,6 +31,8 @@ pub struct SessionState(Mutex<Chosen>);
 struct Chosen {
     log_level: LogLevel,
     capabilities: Value,
+    /// Named when the session was opened; none leaves all.
+    toolsets: Option<ToolSets>,
     subscriptions: HashMap<String, AbortOnDropHandle<()>>,
     /// Tells the client which lists changed.
     lists: Option<AbortOnDropHandle<()>>,
@@ -39,6 +43,7 @@ impl Default for SessionState {
         Self(Mutex::new(Chosen {
             log_level: LogLevel::Info,
             capabilities: Value::Null,
+            toolsets: None,
             subscriptions: HashMap::new(),
             lists: None,
         }))
@@ -59,6 +64,16 @@ impl SessionState {
     /// Remembers what the client declared when it opened the session.
     pub fn set_capabilities(&self, capabilities: Value) {
         self.lock().capabilities = capabilities;
+    }
+
+    /// Remembers the tool sets that were named when the session was opened.
+    pub fn set_toolsets(&self, toolsets: Option<ToolSets>) {
+        self.lock().toolsets = toolsets;
+    }
+
+    /// The tool sets of requests that name none.
+    pub fn toolsets(&self) -> Option<ToolSets> {
+        self.lock().toolsets.clone()
     }
 
     /// Keeps a subscription; an earlier one of the same URI ends. None when there are too many already.

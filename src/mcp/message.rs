@@ -2,7 +2,7 @@
 //!
 //! Every request travels as rmcp's `CustomRequest`: the surface has its own rules for parameters and its own extra
 //! result keys, which rmcp's typed requests would refuse or drop. Requests get an id of our own inside, so that
-//! clients may use any JSON id, even one that is still in flight; the answer carries the client's id again.
+//! clients may use an id that is still in flight; the answer carries the client's id again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -13,6 +13,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::station::echo::shortened;
 use crate::tools::{ErrorCode, RpcError};
 
 /// What a client sent.
@@ -30,40 +31,88 @@ pub enum Incoming {
     Response(Map<String, Value>),
 }
 
+/// Text that is no message, and what its sender is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Malformed {
+    /// The id of the request; null where it has none that can be told (JSON-RPC 2.0 §5).
+    pub id: Value,
+    pub error: RpcError,
+}
+
+impl Malformed {
+    fn new(id: Value, code: ErrorCode, text: impl Into<String>) -> Self {
+        let error = RpcError::new(code, text);
+        Self { id, error }
+    }
+
+    /// The JSON-RPC message that says so.
+    pub fn body(&self) -> Value {
+        error_body(self.id.clone(), &self.error)
+    }
+}
+
 impl Incoming {
     /// Reads one message.
     ///
     /// # Errors
-    /// −32700 for text that is no JSON, −32600 for JSON that is no message (Tool surface §1.2, §5.3).
-    pub fn parse(text: &[u8]) -> Result<Self, RpcError> {
+    /// −32700 for text that is no JSON, −32600 for JSON that is no message (Tool surface §1.2, §5.3): an id is a string
+    /// or an integer, and `jsonrpc` is \"2.0\" (Model Context Protocol, base protocol).
+    pub fn parse(text: &[u8]) -> Result<Self, Malformed> {
+        let invalid = |id: Value, text: String| Malformed::new(id, ErrorCode::InvalidRequest, text);
         let value: Value = serde_json::from_slice(text).map_err(|error| {
-            RpcError::new(ErrorCode::Parse, format!("The body is not JSON: {error}."))
+            let text = format!("The body is not JSON: {error}.");
+            Malformed::new(Value::Null, ErrorCode::Parse, text)
         })?;
         let Value::Object(mut members) = value else {
-            return Err(RpcError::new(
-                ErrorCode::InvalidRequest,
-                "A message is one JSON object; batches are not supported.",
-            ));
+            let text = "A message is one JSON object; batches are not supported.";
+            return Err(invalid(Value::Null, text.to_owned()));
         };
-        if members.contains_key("id")
-            && (members.contains_key("result") || members.contains_key("error"))
-        {
-            return Ok(Self::Response(members));
+        let answers = members.contains_key("result") || members.contains_key("error");
+        let id = match members.get("id") {
+            // Whoever could not read a message of ours cannot name it (JSON-RPC 2.0 §5).
+            Some(Value::Null)
+                if members.contains_key("error") && !members.contains_key("method") =>
+            {
+                Some(Value::Null)
+            }
+            Some(id) => Some(checked_id(id).map_err(|text| invalid(Value::Null, text))?),
+            None => None,
+        };
+        let echoed = || id.clone().unwrap_or_default();
+        match members.get("jsonrpc") {
+            Some(Value::String(version)) if version == "2.0" => {}
+            Some(other) => {
+                let other = other.to_string();
+                let text = format!("'jsonrpc' must be \"2.0\", not {}.", shortened(&other));
+                return Err(invalid(echoed(), text));
+            }
+            None => {
+                let text = "The message lacks 'jsonrpc': \"2.0\".";
+                return Err(invalid(echoed(), text.to_owned()));
+            }
         }
-        let Some(Value::String(method)) = members.remove("method") else {
-            return Err(RpcError::new(
-                ErrorCode::InvalidRequest,
-                "The message has no 'method' text.",
-            ));
-        };
-        let params = match members.remove("params") {
-            Some(params @ Value::Object(_)) => params,
-            _ => json!({}),
-        };
-        Ok(match members.remove("id") {
-            Some(id) => Self::Request { id, method, params },
-            None => Self::Notification { method, params },
-        })
+        match (members.remove("method"), id) {
+            (None, Some(_)) if answers => Ok(Self::Response(members)),
+            (Some(_), id) if answers => {
+                let text =
+                    "A message is a request or an answer; this one has a 'method' and an outcome.";
+                Err(invalid(id.unwrap_or_default(), text.to_owned()))
+            }
+            (Some(Value::String(method)), id) => {
+                let params = match members.remove("params") {
+                    Some(params @ Value::Object(_)) => params,
+                    _ => json!({}),
+                };
+                Ok(match id {
+                    Some(id) => Self::Request { id, method, params },
+                    None => Self::Notification { method, params },
+                })
+            }
+            (_, id) => {
+                let text = "The message has no 'method' text.";
+                Err(invalid(id.unwrap_or_default(), text.to_owned()))
+            }
+        }
     }
 
     /// The method of a request or notification.
@@ -78,6 +127,24 @@ impl Incoming {
     pub fn wants_progress(&self) -> bool {
         matches!(self, Self::Request { params, .. } if params.pointer("/_meta/progressToken").is_some())
     }
+}
+
+/// An id that can be given back exactly as it came.
+fn checked_id(id: &Value) -> Result<Value, String> {
+    let fault = match id {
+        Value::String(_) => return Ok(id.clone()),
+        Value::Number(number) if number.is_i64() || number.is_u64() => return Ok(id.clone()),
+        Value::Number(_) => {
+            "a fraction, or an integer of more than 64 bits, which could not be given back exactly"
+        }
+        Value::Null => "null; leave 'id' out for a notification",
+        Value::Bool(_) => "a boolean",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    Err(format!(
+        "The 'id' of a request is a string or an integer; this one is {fault}."
+    ))
 }
 
 /// A request as rmcp carries it.
@@ -268,6 +335,7 @@ mod tests {
     fn refused(text: &str) -> i32 {
         Incoming::parse(text.as_bytes())
             .expect_err(text)
+            .error
             .code
             .code()
     }
@@ -282,27 +350,90 @@ mod tests {
             "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
             "4",
             "{}",
-            "{\"method\":4,\"id\":1}",
+            "{\"jsonrpc\":\"2.0\",\"method\":4,\"id\":1}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"result\":{}}",
         ] {
             assert_eq!(refused(text), -32600, "{text}");
         }
     }
 
     #[test]
+    fn an_id_comes_back_exactly_or_is_refused() {
+        for id in [
+            "\"a\"",
+            "\"\"",
+            "0",
+            "-7",
+            "9223372036854775807",
+            "18446744073709551615",
+        ] {
+            let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
+            match Incoming::parse(text.as_bytes()) {
+                Ok(Incoming::Request { id: read, .. }) => assert_eq!(read.to_string(), id),
+                other => panic!("{id}: {other:?}"),
+            }
+        }
+        for id in [
+            "null",
+            "1.5",
+            "1.0",
+            "1e3",
+            "{}",
+            "[1]",
+            "true",
+            "12345678901234567890123",
+        ] {
+            for rest in ["\"method\":\"ping\"", "\"result\":{}"] {
+                let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{rest}}}");
+                let refusal = Incoming::parse(text.as_bytes()).expect_err(id);
+                assert_eq!(refusal.id, Value::Null);
+                assert_eq!(refusal.error.code.code(), -32600, "{text}");
+                assert!(
+                    refusal.error.message.contains("'id'"),
+                    "{}",
+                    refusal.error.message
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn another_version_of_json_rpc_is_refused_under_the_id_of_the_request() {
+        for version in [
+            "",
+            "\"jsonrpc\":\"1.0\",",
+            "\"jsonrpc\":2.0,",
+            "\"jsonrpc\":null,",
+        ] {
+            let text = format!("{{{version}\"id\":7,\"method\":\"ping\"}}");
+            let refusal = Incoming::parse(text.as_bytes()).expect_err(version);
+            assert_eq!(refusal.body()["id"], 7);
+            assert_eq!(refusal.body()["error"]["code"], -32600);
+            assert!(
+                refusal.error.message.contains("'jsonrpc'"),
+                "{}",
+                refusal.error.message
+            );
+        }
+    }
+
+    #[test]
     fn missing_and_non_object_params_count_as_empty() {
         for text in [
-            "{\"id\":null,\"method\":\"x\"}",
-            "{\"id\":null,\"method\":\"x\",\"params\":[1]}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[1]}",
         ] {
             let expected = Incoming::Request {
-                id: Value::Null,
+                id: json!(1),
                 method: "x".into(),
                 params: json!({}),
             };
             assert_eq!(Incoming::parse(text.as_bytes()), Ok(expected));
         }
         let note =
-            Incoming::parse(b"{\"method\":\"notifications/initialized\"}").expect("notification");
+            Incoming::parse(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}")
+                .expect("notification");
         assert_eq!(
             note,
             Incoming::Notification {
@@ -331,9 +462,9 @@ mod tests {
     #[test]
     fn a_cancellation_names_the_inner_id() {
         let ids = RequestIds::default();
-        let inner = ids.open(json!(4.5));
-        let message = notification("notifications/cancelled", json!({"requestId": 4.5}), &ids)
-            .expect("known");
+        let inner = ids.open(json!(45));
+        let message =
+            notification("notifications/cancelled", json!({"requestId": 45}), &ids).expect("known");
         assert_eq!(
             serde_json::to_value(message).expect("json")["params"]["requestId"],
             inner

@@ -162,8 +162,8 @@ async fn read<R: AsyncRead + Send + Unpin + 'static>(
         };
         let message = match Incoming::parse(line.as_bytes()) {
             Ok(message) => message,
-            Err(error) => {
-                shared.output.write(&error_body(Value::Null, &error)).await;
+            Err(refusal) => {
+                shared.output.write(&refusal.body()).await;
                 continue;
             }
         };

@@ -141,7 +141,7 @@ impl BridgeService {
             "resources/subscribe" => {
                 let uri = text(&params, "uri")?;
                 let (call, _) = self.converse(caller, &context, request_id);
-                let changes = bridge.resources.watch(&uri, &call)?;
+                let changes = bridge.resources.watch(&uri, &call).await?;
                 subscriptions::forward(&self.state, &context.peer, uri, changes)?;
                 Ok(json!({}))
             }

@@ -175,8 +175,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
     }
 
     fn accept(&self, line: &str) -> Result<Option<ClientJsonRpcMessage>, Box<(Value, RpcError)>> {
-        let incoming =
-            Incoming::parse(line.as_bytes()).map_err(|error| Box::new((Value::Null, error)))?;
+        let incoming = Incoming::parse(line.as_bytes())
+            .map_err(|refusal| Box::new((refusal.id, refusal.error)))?;
         let stands_alone = Declared::stands_alone(&incoming);
         match incoming {
             Incoming::Request { id, method, params } => {
@@ -343,11 +343,31 @@ mod tests {
         assert_eq!(initialize["id"], "i");
         assert_eq!(initialize["result"]["protocolVersion"], "2025-06-18");
         let echo = talk(
-            b"\n{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"msg\":\"hi\"}}}",
+            b"\n{\"jsonrpc\":\"2.0\",\"id\":-3,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"msg\":\"hi\"}}}",
         )
         .await;
-        assert_eq!(echo["id"], Value::Null);
+        assert_eq!(echo["id"], -3);
         assert_eq!(echo["result"]["content"][0]["text"], "hi");
+        for (line, id) in [
+            (
+                &br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#[..],
+                Value::Null,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":12345678901234567890123,"method":"ping"}"#,
+                Value::Null,
+            ),
+            (
+                br#"{"jsonrpc":"1.0","id":"old","method":"ping"}"#,
+                json!("old"),
+            ),
+        ] {
+            let refused = talk(line).await;
+            assert_eq!(
+                (&refused["id"], &refused["error"]["code"]),
+                (&id, &json!(-32600))
+            );
+        }
         let alone = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
         let discovered = talk(alone).await;
         assert_eq!(discovered["result"]["supportedVersions"][0], "2026-07-28");

@@ -95,7 +95,7 @@ pub async fn listen(
     let mut sources: SelectAll<BoxStream<'static, Note>> = SelectAll::new();
     // Keeps the stream open when nothing of what was asked for exists.
     sources.push(futures::stream::pending().boxed());
-    let accepted = accept(bridge, wanted, call, &mut sources)?;
+    let accepted = accept(bridge, wanted, call, &mut sources).await?;
     let meta = json!({ META_SUBSCRIPTION: id });
     let send = |method: &str, mut params: Map<String, Value>, state: Option<Value>| {
         let mut meta = meta.clone();
@@ -131,7 +131,7 @@ pub async fn listen(
 }
 
 /// Opens the sources of what was asked for and can be served; says which those are.
-fn accept(
+async fn accept(
     bridge: &Arc<Bridge>,
     wanted: &Map<String, Value>,
     call: &CallContext,
@@ -156,9 +156,11 @@ fn accept(
             return Err(too_many());
         }
         let mut watched = Vec::new();
-        for uri in uris.iter().filter_map(Value::as_str) {
+        let uris: Vec<&str> = uris.iter().filter_map(Value::as_str).collect();
+        let opened = bridge.resources.watch_all(&uris, call).await;
+        for (uri, changes) in uris.into_iter().zip(opened) {
             // What cannot be watched is left out of the acknowledgement; that is how the client learns of it.
-            let Ok(changes) = bridge.resources.watch(uri, call) else {
+            let Ok(changes) = changes else {
                 continue;
             };
             let named = uri.to_owned();

@@ -20,6 +20,7 @@ pub mod samples;
 pub mod space;
 pub mod standalone_point;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -154,6 +155,16 @@ pub trait Resource: Send + Sync {
         Box::pin(async move { self.read(context, id).await.map(Contents::Text) })
     }
 
+    /// Whether documents can be watched, asked before [`watch`](Self::watch): one answer per id, in their order. What
+    /// cannot be told at present counts as there; its watch tells more.
+    fn check<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        ids: &'a [String],
+    ) -> BoxFuture<'a, Vec<Result<(), ResourceError>>> {
+        Box::pin(std::future::ready(vec![Ok(()); ids.len()]))
+    }
+
     /// Watches the document: every item says what it is now. None when it cannot be watched.
     ///
     /// # Errors
@@ -249,33 +260,48 @@ impl ResourceRegistry {
     ///
     /// # Errors
     /// −32003 when nothing matches, −32602 when the resource cannot be watched, −32603 when watching failed.
-    pub fn watch(
+    pub async fn watch(
         &self,
         uri: &str,
         context: &CallContext,
     ) -> Result<BoxStream<'static, Value>, RpcError> {
-        let (_, resource, id) = self.find(uri).ok_or_else(|| not_found(uri))?;
-        let decoded = percent_decode_str(id).decode_utf8();
-        let id = decoded.as_deref().unwrap_or(id);
-        match resource.watch(context, id) {
-            Some(Ok(changes)) => Ok(changes),
-            Some(Err(ResourceError::NotFound)) => Err(not_found(uri)),
-            Some(Err(ResourceError::Failed(reason))) => Err(RpcError::new(
-                ErrorCode::Internal,
-                format!(
-                    "The resource '{}' cannot be watched: {reason}.",
-                    shortened(uri)
-                ),
-            )
-            .with("uri", uri)),
-            None => Err(RpcError::new(
-                ErrorCode::InvalidParams,
-                format!(
-                    "The resource '{uri}' does not change by itself and cannot be subscribed to."
-                ),
-            )
-            .with("uri", uri)),
+        let opened = self.watch_all(&[uri], context).await.pop();
+        opened.unwrap_or_else(|| Err(not_found(uri)))
+    }
+
+    /// Watches many resources; one outcome per URI, in their order. Those of a family are looked for together.
+    pub async fn watch_all(
+        &self,
+        uris: &[&str],
+        context: &CallContext,
+    ) -> Vec<Result<BoxStream<'static, Value>, RpcError>> {
+        let mut opened: Vec<_> = uris.iter().map(|uri| Err(not_found(uri))).collect();
+        for (definition, resource) in &self.entries {
+            let (places, ids): (Vec<usize>, Vec<String>) = uris
+                .iter()
+                .enumerate()
+                .filter_map(|(place, uri)| {
+                    let (found, _, id) = self.find(uri)?;
+                    let decoded = percent_decode_str(id).decode_utf8();
+                    let id = decoded.map_or_else(|_| id.to_owned(), Cow::into_owned);
+                    std::ptr::eq(found, definition).then_some((place, id))
+                })
+                .unzip();
+            if ids.is_empty() {
+                continue;
+            }
+            let checked = resource.check(context, &ids).await;
+            for ((place, id), checked) in places.into_iter().zip(&ids).zip(checked) {
+                let outcome = match checked {
+                    Ok(()) => resource.watch(context, id),
+                    Err(error) => Some(Err(error)),
+                };
+                if let (Some(slot), Some(uri)) = (opened.get_mut(place), uris.get(place)) {
+                    *slot = watched(uri, outcome);
+                }
+            }
         }
+        opened
     }
 
     fn find<'a>(
@@ -328,6 +354,29 @@ impl ResourceRegistry {
             .with("argument", variable));
         }
         Ok(resource.complete(context, typed).await)
+    }
+}
+
+fn watched(
+    uri: &str,
+    outcome: Option<Result<BoxStream<'static, Value>, ResourceError>>,
+) -> Result<BoxStream<'static, Value>, RpcError> {
+    let uri_text = shortened(uri);
+    match outcome {
+        Some(Ok(changes)) => Ok(changes),
+        Some(Err(ResourceError::NotFound)) => Err(not_found(uri)),
+        Some(Err(ResourceError::Failed(reason))) => Err(RpcError::new(
+            ErrorCode::Internal,
+            format!("The resource '{uri_text}' cannot be watched: {reason}."),
+        )
+        .with("uri", uri)),
+        None => Err(RpcError::new(
+            ErrorCode::InvalidParams,
+            format!(
+                "The resource '{uri_text}' does not change by itself and cannot be subscribed to."
+            ),
+        )
+        .with("uri", uri)),
     }
 }
 

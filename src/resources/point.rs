@@ -8,12 +8,13 @@ use futures::stream::BoxStream;
 use serde_json::{Map, Value, json};
 
 use super::{Address, Resource, ResourceDefinition, ResourceError, ord_completion};
-use crate::station::facade::{Change, PointValue};
+use crate::station::error::StationError;
+use crate::station::facade::{Change, FacadeError, PointValue};
 use crate::station::ord::Ord;
 use crate::tools::definition::STATION_CALL_LIMIT;
 use crate::tools::point::ReadPoint;
 use crate::tools::result_value::{put_number, status_text};
-use crate::tools::station_access::{SharedStations, component_ord};
+use crate::tools::station_access::{SharedStations, component_ord, scope};
 use crate::tools::{Arguments, CallContext, ErrorCode, Principal, Tool};
 
 /// Tells when points change.
@@ -107,6 +108,37 @@ impl Resource for PointResource {
         Box::pin(ord_completion::ords(&self.reader.0, context, typed))
     }
 
+    fn check<'a>(
+        &'a self,
+        context: &'a CallContext,
+        ids: &'a [String],
+    ) -> BoxFuture<'a, Vec<Result<(), ResourceError>>> {
+        Box::pin(async move {
+            let mut checked = vec![Ok(()); ids.len()];
+            // A caller without a station account is told so by the watch.
+            let Ok(station) = self.reader.0.for_caller(&context.principal) else {
+                return checked;
+            };
+            let (places, ords): (Vec<usize>, Vec<Ord>) = ids
+                .iter()
+                .enumerate()
+                .filter_map(|(place, id)| Some((place, component_ord(id).ok()?)))
+                .unzip();
+            let scope = scope(context);
+            let reading = station.read_outputs(&scope, &ords);
+            let Ok(Ok(outputs)) = tokio::time::timeout(STATION_CALL_LIMIT, reading).await else {
+                // The station may come back: the watch begins then.
+                return checked;
+            };
+            for (place, output) in places.into_iter().zip(outputs) {
+                if let (Err(error), Some(slot)) = (output, checked.get_mut(place)) {
+                    *slot = no_point(error);
+                }
+            }
+            checked
+        })
+    }
+
     fn watch(
         &self,
         context: &CallContext,
@@ -121,6 +153,19 @@ impl Resource for PointResource {
                 .map(|changes| changes.map(change_json).boxed())
                 .map_err(ResourceError::Failed),
         )
+    }
+}
+
+/// What a failed reading says of the point itself; failures that may pass say nothing.
+fn no_point(error: FacadeError) -> Result<(), ResourceError> {
+    match error {
+        FacadeError::Station(StationError::NotFound { .. }) => Err(ResourceError::NotFound),
+        error @ (FacadeError::NotAPoint { .. }
+        | FacadeError::NotAComponent { .. }
+        | FacadeError::Station(StationError::PermissionDenied { .. })) => {
+            Err(ResourceError::Failed(error.to_string()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -65,11 +65,11 @@ impl Category {
         }
     }
 
-    /// The category of that name.
+    /// The category of that name, whatever its case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
-            .find(|category| category.name() == name)
+            .find(|category| category.name().eq_ignore_ascii_case(name))
     }
 }
 

@@ -75,23 +75,79 @@ async fn errors_carry_their_codes_and_data() {
 }
 
 #[tokio::test]
-async fn any_json_id_comes_back_as_it_was_sent() {
+async fn an_id_comes_back_exactly_as_it_was_sent() {
     let served = Served::start().await;
     let mut client = served.client();
     client.initialize().await;
-    for id in [
-        json!("a"),
-        json!(1.5),
-        json!(u64::MAX),
-        Value::Null,
-        json!({"k": [1]}),
-    ] {
-        let answer = client
-            .post(json!({"jsonrpc": "2.0", "id": id, "method": "ping"}))
-            .await;
-        let answer = json_body(answer).await;
-        assert_eq!(answer["id"], id);
+    for id in ["\"a\"", "\"\"", "0", "-7", "18446744073709551615"] {
+        let ping = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
+        let answer = json_body(client.post_text(ping).await).await;
+        assert_eq!(answer["id"].to_string(), id);
         assert_eq!(members(&answer).len(), 3);
+    }
+}
+
+/// Messages that are JSON but no JSON-RPC 2.0 of this protocol, and the id under which they are refused.
+const NO_MESSAGES: [(&str, &str); 9] = [
+    (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "null"),
+    (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "null"),
+    (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, "null"),
+    (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, "null"),
+    (
+        r#"{"jsonrpc":"2.0","id":12345678901234567890123,"method":"ping"}"#,
+        "null",
+    ),
+    (r#"{"id":3,"method":"ping"}"#, "3"),
+    (r#"{"jsonrpc":"1.0","id":"x","method":"ping"}"#, "\"x\""),
+    (r#"{"jsonrpc":2.0,"id":3,"method":"ping"}"#, "3"),
+    (r#"{"jsonrpc":"2.0","id":3}"#, "3"),
+];
+
+#[tokio::test]
+async fn what_is_no_message_is_refused_on_every_transport() {
+    let served = Served::start().await;
+    let mut client = served.client();
+    let stream = client
+        .headers(
+            client
+                .http
+                .get(served.server.endpoint().replace("/mcp", "/sse")),
+        )
+        .send();
+    let mut stream = stream.await.expect("a stream");
+    let first = stream.chunk().await.expect("read").expect("an event");
+    let first = String::from_utf8(first.to_vec()).expect("UTF-8");
+    let place = first.lines().nth(1).expect("data").replace("data: ", "");
+    let messages = format!("http://{}{place}", served.server.address());
+    let alone = client.clone();
+    client.initialize().await;
+    for (text, id) in NO_MESSAGES {
+        let in_session = client.post_text(text);
+        let without = alone
+            .headers(alone.http.post(&alone.endpoint))
+            .header("MCP-Protocol-Version", "2026-07-28")
+            .header("Mcp-Method", "ping")
+            .body(text)
+            .send();
+        let legacy = client
+            .headers(client.http.post(&messages))
+            .body(text)
+            .send();
+        for answer in [
+            in_session.await,
+            without.await.expect("answer"),
+            legacy.await.expect("answer"),
+        ] {
+            assert_eq!(answer.status(), 400, "{text}");
+            let answer = json_body(answer).await;
+            assert_eq!(answer["id"].to_string(), id, "{text}");
+            assert_eq!(answer["error"]["code"], -32600, "{text}");
+            let message = answer["error"]["message"].as_str().expect("a message");
+            let names_the_fault = ["'id'", "'jsonrpc'", "'method'"]
+                .iter()
+                .any(|word| message.contains(word));
+            assert!(names_the_fault, "{text}: {message}");
+        }
     }
 }
 

@@ -63,13 +63,10 @@ async fn strangers_are_turned_away() {
         .await
         .expect("answer");
     assert_eq!(answer.status(), StatusCode::NOT_FOUND);
-    assert!(
-        answer
-            .text()
-            .await
-            .expect("body")
-            .contains("/niagaramcp/other")
-    );
+    let answer = json_body(answer).await;
+    assert_eq!(answer["error"]["data"]["kind"], "no-such-path");
+    let message = answer["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("/niagaramcp/other"), "{message}");
     assert_eq!(
         client
             .http
@@ -99,6 +96,59 @@ async fn tool_sets_narrow_what_a_session_sees() {
     assert_eq!(
         client.ask("tools/call", json!({"name": "count"})).await["error"]["code"],
         -32002
+    );
+}
+
+fn names(tools: &serde_json::Value) -> Vec<&str> {
+    let tools = tools["result"]["tools"].as_array().expect("tools");
+    tools
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_session_remembers_the_tool_sets_of_its_beginning() {
+    let served = Served::start().await;
+    let mut client = served.client();
+    let initialize = |sets: &str| {
+        client
+            .headers(client.http.post(&client.endpoint))
+            .header("X-MCP-Toolsets", sets)
+            .body(request("initialize", json!({})).to_string())
+    };
+    let unknown = initialize("Write, reading").send().await.expect("answer");
+    assert_eq!(unknown.status(), StatusCode::BAD_REQUEST);
+    let unknown = json_body(unknown).await;
+    assert_eq!(unknown["error"]["data"]["toolset"], "reading");
+    let known = unknown["error"]["data"]["known"].as_array().expect("names");
+    assert!(known.contains(&json!("transport-test")), "{known:?}");
+
+    let opened = initialize("WRITE").send().await.expect("answer");
+    let session = opened.headers()["mcp-session-id"].to_str().expect("text");
+    client.session = Some(session.to_owned());
+    assert_eq!(
+        names(&client.ask("tools/list", json!({})).await),
+        ["setSlot"]
+    );
+    let call = json!({"name": "echo", "arguments": {"msg": "x"}});
+    assert_eq!(
+        client.ask("tools/call", call).await["error"]["code"],
+        -32002
+    );
+
+    let plain = client.endpoint.clone();
+    client.endpoint = format!("{plain}?toolsets=write&toolsets=Transport-Test");
+    let asked_again = client.ask("tools/list", json!({})).await;
+    assert_eq!(
+        names(&asked_again),
+        ["echo", "setSlot"],
+        "this request asks for more"
+    );
+    client.endpoint = plain;
+    assert_eq!(
+        names(&client.ask("tools/list", json!({})).await),
+        ["setSlot"]
     );
 }
 
@@ -181,10 +231,12 @@ async fn too_much_is_refused() {
     .await;
     let client = served.client();
     let huge = request("initialize", json!({"pad": "x".repeat(300)}));
-    assert_eq!(
-        client.post(huge).await.status(),
-        StatusCode::PAYLOAD_TOO_LARGE
-    );
+    let huge = client.post(huge).await;
+    assert_eq!(huge.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let huge = json_body(huge).await;
+    assert_eq!(huge["error"]["data"]["kind"], "body-too-large");
+    let message = huge["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("200 bytes"), "{message}");
     let mut statuses = Vec::new();
     for _ in 0..4 {
         let answer = client.post(request("initialize", json!({}))).await;

@@ -71,11 +71,11 @@ async fn sessions_are_asked_for_in_the_documented_order() {
             "{method}"
         );
     }
-    for (body, code) in [
-        ("not json", -32700),
-        ("", -32700),
-        ("[]", -32600),
-        ("{\"id\":1}", -32600),
+    for (body, code, id) in [
+        ("not json", -32700, Value::Null),
+        ("", -32700, Value::Null),
+        ("[]", -32600, Value::Null),
+        ("{\"id\":1}", -32600, json!(1)),
     ] {
         let refused = client.post_text(body).await;
         assert_eq!(
@@ -85,7 +85,7 @@ async fn sessions_are_asked_for_in_the_documented_order() {
         );
         let refused = json_body(refused).await;
         assert_eq!(refused["error"]["code"], code, "{body}");
-        assert_eq!(refused["id"], Value::Null);
+        assert_eq!(refused["id"], id, "{body}");
     }
     let stream = client
         .headers(client.http.get(&client.endpoint))

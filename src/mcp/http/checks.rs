@@ -22,7 +22,8 @@ use super::{Front, HttpOptions, prefix};
 use crate::mcp::auth::AuthFailure;
 use crate::mcp::message::{Incoming, error_body};
 use crate::mcp::protocol::{all_revisions, is_supported_header};
-use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
+use crate::station::echo::shortened;
+use crate::tools::{Category, ErrorCode, Principal, RpcError, ToolSets};
 
 /// Header that carries the session.
 pub const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -176,7 +177,8 @@ fn is_loopback(name: &str) -> bool {
 #[derive(Debug, Clone)]
 pub struct Admitted {
     pub principal: Principal,
-    pub toolsets: ToolSets,
+    /// The tool sets that the request names; none leaves those of its session.
+    pub asked: Option<ToolSets>,
     /// The connection comes from the bridge's own machine; a proxy there stands for all its clients.
     pub from_this_machine: bool,
 }
@@ -219,14 +221,16 @@ async fn check(
         ));
     }
     if !front.visitors.host_allowed(headers) {
-        return Err(plain(
+        return Err(refused(
             StatusCode::FORBIDDEN,
+            "host-not-served",
             "This host name is not served; add it to allowedHosts.",
         ));
     }
     if *origin == Origin::Foreign {
-        return Err(plain(
+        return Err(refused(
             StatusCode::FORBIDDEN,
+            "origin-not-allowed",
             "This origin is not allowed; add it to allowedOrigins.",
         ));
     }
@@ -269,10 +273,9 @@ async fn check(
     }
     check_transport(front, &request.method, request.uri.path(), headers)?;
     let asked = toolsets(headers, request.uri.query())?;
-    let toolsets = front.authenticator.allowed(&principal, asked);
     Ok(Some(Admitted {
         principal,
-        toolsets,
+        asked,
         from_this_machine: address.is_some_and(|address| address.to_canonical().is_loopback()),
     }))
 }
@@ -317,10 +320,28 @@ fn plain(status: StatusCode, text: &'static str) -> Box<Response> {
     Box::new((status, text).into_response())
 }
 
-const TOO_MANY: &str = "Too many requests; try again in a second.";
+fn refused(status: StatusCode, kind: &str, text: &str) -> Box<Response> {
+    Box::new(refusal(status, kind, text))
+}
+
+/// The JSON answer to a request that is refused before its message is looked at.
+pub fn refusal(status: StatusCode, kind: &str, text: impl Into<String>) -> Response {
+    let error = RpcError::new(ErrorCode::InvalidRequest, text).with("kind", kind);
+    json_response(status, &error_body(Value::Null, &error))
+}
+
+fn too_fast() -> RpcError {
+    RpcError::new(
+        ErrorCode::Internal,
+        "Too many requests; try again in a second.",
+    )
+    .with("kind", "rate-limited")
+    .with("retryAfterSeconds", 1)
+}
 
 fn too_many() -> Box<Response> {
-    let mut response = (StatusCode::TOO_MANY_REQUESTS, TOO_MANY).into_response();
+    let body = error_body(Value::Null, &too_fast());
+    let mut response = json_response(StatusCode::TOO_MANY_REQUESTS, &body);
     response
         .headers_mut()
         .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
@@ -331,7 +352,7 @@ fn too_many() -> Box<Response> {
 #[derive(Debug, Clone, Copy)]
 struct TooFast;
 
-/// The 429 as an answer to the request in `body`, so that a client can tell its user; plain when there is none.
+/// The 429 as an answer to the request in `body`, so that a client can tell its user.
 async fn too_fast_answer(mut refusal: Response, body: Body, options: &HttpOptions) -> Response {
     let body = read_body(body, options.body_limit, options.connections.body)
         .await
@@ -339,13 +360,7 @@ async fn too_fast_answer(mut refusal: Response, body: Body, options: &HttpOption
     let Ok(Incoming::Request { id, .. }) = Incoming::parse(&body) else {
         return refusal;
     };
-    let error = RpcError::new(ErrorCode::Internal, TOO_MANY)
-        .with("kind", "rate-limited")
-        .with("retryAfterSeconds", 1);
-    let answer = json_response(StatusCode::TOO_MANY_REQUESTS, &error_body(id, &error));
-    let (parts, body) = answer.into_parts();
-    refusal.headers_mut().extend(parts.headers);
-    *refusal.body_mut() = body;
+    *refusal.body_mut() = Body::from(error_body(id, &too_fast()).to_string());
     refusal
 }
 
@@ -391,24 +406,34 @@ pub fn check_revision(headers: &HeaderMap, id: Value) -> Result<(), Box<Response
     )))
 }
 
-/// The header wins over the query parameter.
-fn toolsets(headers: &HeaderMap, query: Option<&str>) -> Result<ToolSets, Box<Response>> {
-    let header = headers
-        .get(TOOLSETS_HEADER)
-        .map(|value| value.to_str().unwrap_or("?").to_owned());
-    let names = header.or_else(|| {
-        let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-        pairs
-            .into_iter()
-            .find(|(key, _)| key == "toolsets")
+/// The header wins over the query parameter; what is given more than once counts together.
+fn toolsets(headers: &HeaderMap, query: Option<&str>) -> Result<Option<ToolSets>, Box<Response>> {
+    let mut names: Vec<String> = headers
+        .get_all(TOOLSETS_HEADER)
+        .iter()
+        .map(|value| value.to_str().unwrap_or("?").to_owned())
+        .collect();
+    if names.is_empty() {
+        names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+            .filter(|(key, _)| key == "toolsets")
             .map(|(_, value)| value.into_owned())
-    });
-    ToolSets::parse(names.as_deref().unwrap_or_default()).map_err(|name| {
+            .collect();
+    }
+    if names.is_empty() {
+        return Ok(None);
+    }
+    ToolSets::parse(&names.join(",")).map(Some).map_err(|name| {
+        let known = Category::ALL.map(Category::name);
         let error = RpcError::new(
             ErrorCode::InvalidRequest,
-            format!("There is no tool set '{name}'."),
+            format!(
+                "There is no tool set '{}'; there are {}.",
+                shortened(&name),
+                known.join(", ")
+            ),
         )
-        .with("toolset", name);
+        .with("toolset", shortened(&name).into_owned())
+        .with("known", json!(known));
         Box::new(json_response(
             StatusCode::BAD_REQUEST,
             &error_body(Value::Null, &error),
@@ -523,11 +548,27 @@ mod tests {
             Some("toolsets=write"),
         )
         .expect("known");
-        assert_eq!(chosen, ToolSets::parse("read").expect("known"));
-        let chosen =
-            toolsets(&HeaderMap::new(), Some("a=1&toolsets=read%2Chistory")).expect("known");
-        assert_eq!(chosen, ToolSets::parse("read,history").expect("known"));
-        let refusal = toolsets(&HeaderMap::new(), Some("toolsets=reed")).expect_err("unknown");
+        assert_eq!(chosen, ToolSets::parse("read").ok());
+        let both = ToolSets::parse("read,history").ok();
+        for query in [
+            "a=1&toolsets=read%2Chistory",
+            "toolsets=read&toolsets=history",
+            "toolsets=READ&b=2&toolsets=,History,",
+        ] {
+            let chosen = toolsets(&HeaderMap::new(), Some(query)).expect("known");
+            assert_eq!(chosen, both, "{query}");
+        }
+        let mut twice = HeaderMap::new();
+        for name in ["Read", "history"] {
+            twice.append(TOOLSETS_HEADER, name.parse().expect("value"));
+        }
+        assert_eq!(toolsets(&twice, None).expect("known"), both);
+        assert_eq!(
+            toolsets(&HeaderMap::new(), Some("a=1")).expect("none"),
+            None
+        );
+        let refusal =
+            toolsets(&HeaderMap::new(), Some("toolsets=read&toolsets=reed")).expect_err("unknown");
         assert_eq!(refusal.status(), StatusCode::BAD_REQUEST);
     }
 }

@@ -1,6 +1,7 @@
 //! Serving connections: time limits for unfinished requests, and a bound on the connections of one address.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +22,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::checks::refusal;
 use super::tls::{Connection, Entrance, PeerAddress};
 
 /// Bounds of what one client can hold open without a complete request.
@@ -39,10 +41,30 @@ impl Default for ConnectionLimits {
         Self {
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
-            // A quarter of the 1024 files that most systems let a process open.
-            per_address: 256,
+            per_address: connections_of_one_address(most_open_files()),
         }
     }
+}
+
+/// Connections that one address may hold, of all the files that this process may open: a quarter, so that the
+/// station, the data folder and other clients keep theirs; 256 where there are plenty, 1024 or more.
+fn connections_of_one_address(files: Option<u64>) -> usize {
+    const MOST: u64 = 256;
+    const FEWEST: u64 = 8;
+    let quarter = files.map_or(MOST, |files| files / 4);
+    usize::try_from(quarter.clamp(FEWEST, MOST)).unwrap_or(usize::MAX)
+}
+
+/// None when there is no limit.
+#[cfg(unix)]
+fn most_open_files() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
+/// Windows bounds handles by memory only.
+#[cfg(windows)]
+fn most_open_files() -> Option<u64> {
+    None
 }
 
 /// One open connection.
@@ -231,11 +253,19 @@ pub async fn read_body(
 ) -> Result<Bytes, Box<Response>> {
     match tokio::time::timeout(time_limit, to_bytes(body, byte_limit)).await {
         Ok(Ok(body)) => Ok(body),
+        Ok(Err(error)) if is_too_large(&error) => {
+            let text =
+                format!("The body is larger than {byte_limit} bytes; send less in one request.");
+            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            Err(Box::new(refusal(status, "body-too-large", text)))
+        }
         Ok(Err(_)) => {
-            let text = format!("The body is larger than {byte_limit} bytes or was cut off.");
-            Err(Box::new(
-                (StatusCode::PAYLOAD_TOO_LARGE, text).into_response(),
-            ))
+            let text = "The body was cut off before its end; send the request again.";
+            Err(Box::new(refusal(
+                StatusCode::BAD_REQUEST,
+                "body-cut-off",
+                text,
+            )))
         }
         Err(_) => {
             let text = format!(
@@ -243,11 +273,16 @@ pub async fn read_body(
                 time_limit.as_secs_f32()
             );
             let close = [(header::CONNECTION, "close")];
-            Err(Box::new(
-                (StatusCode::REQUEST_TIMEOUT, close, text).into_response(),
-            ))
+            let refusal = refusal(StatusCode::REQUEST_TIMEOUT, "body-too-slow", text);
+            Err(Box::new((close, refusal).into_response()))
         }
     }
+}
+
+fn is_too_large(error: &axum::Error) -> bool {
+    error
+        .source()
+        .is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>())
 }
 
 #[cfg(test)]
@@ -321,6 +356,18 @@ mod tests {
         let half = sends(address, &format!("{head}\r\n12345")).await;
         let answer = said(half).await;
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+        assert!(answer.contains("\"kind\":\"body-too-slow\""), "{answer}");
+        let large = format!(
+            "POST /echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 101\r\n\r\n{}",
+            "x".repeat(101)
+        );
+        let answer = said(sends(address, &large).await).await;
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        assert!(
+            answer.contains("content-type: application/json"),
+            "{answer}"
+        );
+        assert!(answer.contains("\"kind\":\"body-too-large\""), "{answer}");
         let whole = sends(
             address,
             &format!("{head}connection: close\r\n\r\n1234567890"),
@@ -345,6 +392,19 @@ mod tests {
         assert!(answer.ends_with("well"), "{answer}");
         for closed in silent.drain(..7) {
             assert_eq!(said(closed).await, "");
+        }
+    }
+
+    #[test]
+    fn one_address_cannot_use_up_the_files_of_the_process() {
+        for (files, connections) in [
+            (None, 256),
+            (Some(1_048_576), 256),
+            (Some(1024), 256),
+            (Some(256), 64),
+            (Some(16), 8),
+        ] {
+            assert_eq!(connections_of_one_address(files), connections, "{files:?}");
         }
     }
 

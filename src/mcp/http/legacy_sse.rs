@@ -17,26 +17,30 @@ use serde_json::Value;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::checks::{Admitted, json_response};
+use super::checks::{Admitted, json_response, refusal};
 use super::connections::read_body;
 use super::frames::{self, FrameReceiver, FrameSender, WAITING_BYTES};
 use super::reply::stream_headers;
 use super::streamable::accepted_without_answer;
 use super::{Front, prefix};
-use crate::mcp::message::{self, Incoming, RequestIds, error_body};
+use crate::mcp::message::{self, Incoming, Malformed, RequestIds, error_body};
 use crate::mcp::service::{BridgeService, Caller};
-use crate::tools::{ErrorCode, Principal, RpcError};
+use crate::tools::{ErrorCode, Principal, RpcError, ToolSets};
 
 /// Messages that may wait for the reader of a stream; one more, or more bytes, and the stream is closed, so that the
 /// client notices.
 const STREAM_QUEUE: usize = 1000;
 /// Messages that may wait for the session.
 const INBOX: usize = 64;
-/// More streams than this are refused.
+/// Streams of all callers, and of one caller, that may be open at once. One more is refused: every stream has its
+/// reader, so none can give way.
 const STREAM_LIMIT: usize = 1000;
+const STREAMS_OF_ONE_CALLER: usize = 500;
 
 struct SseSession {
     principal: Principal,
+    /// Named when the stream was opened.
+    asked: Option<ToolSets>,
     ids: Arc<RequestIds>,
     inbox: Sender<ClientJsonRpcMessage>,
     stop: CancellationToken,
@@ -46,6 +50,8 @@ struct SseSession {
 pub struct SseTable {
     sessions: Mutex<HashMap<String, Arc<SseSession>>>,
     heartbeat: Duration,
+    most: usize,
+    most_of_one: usize,
     stop: CancellationToken,
 }
 
@@ -56,8 +62,34 @@ impl SseTable {
         Self {
             sessions: Mutex::new(HashMap::new()),
             heartbeat,
+            most: STREAM_LIMIT,
+            most_of_one: STREAMS_OF_ONE_CALLER,
             stop,
         }
+    }
+
+    /// Holds at most `most` streams, and `most_of_one` of one caller.
+    pub fn bounded(mut self, most: usize, most_of_one: usize) -> Self {
+        self.most = most;
+        self.most_of_one = most_of_one;
+        self
+    }
+
+    /// Takes a session in, if there is room for one more of its caller.
+    fn insert(&self, id: String, session: SseSession) -> Result<(), &'static str> {
+        let mut sessions = self.lock();
+        let own = sessions
+            .values()
+            .filter(|other| other.principal == session.principal)
+            .count();
+        if own >= self.most_of_one {
+            return Err("Too many streams of this caller are open; close one, or try again later.");
+        }
+        if sessions.len() >= self.most {
+            return Err("Too many streams are open; try again later.");
+        }
+        sessions.insert(id, Arc::new(session));
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<SseSession>>> {
@@ -151,13 +183,6 @@ pub async fn stream(
     Extension(admitted): Extension<Admitted>,
 ) -> Response {
     let table = front.streams.clone();
-    if table.count() >= STREAM_LIMIT {
-        return (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Too many streams are open; try again later.",
-        )
-            .into_response();
-    }
     let id = uuid::Uuid::new_v4().to_string();
     let (inbox, messages) = mpsc::channel(INBOX);
     let (frames, queue) = frames::queue(STREAM_QUEUE, WAITING_BYTES);
@@ -169,6 +194,16 @@ pub async fn stream(
         ids: ids.clone(),
         stop: stop.clone(),
     };
+    let session = SseSession {
+        principal: admitted.principal,
+        asked: admitted.asked,
+        ids,
+        inbox,
+        stop: stop.clone(),
+    };
+    if let Err(text) = table.insert(id.clone(), session) {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", text);
+    }
     let running = serve_directly_with_ct(
         BridgeService::new(front.bridge.clone()),
         transport,
@@ -180,13 +215,6 @@ pub async fn stream(
             tracing::error!(%error, "a session failed");
         }
     });
-    let session = SseSession {
-        principal: admitted.principal,
-        ids,
-        inbox,
-        stop: stop.clone(),
-    };
-    table.lock().insert(id.clone(), Arc::new(session));
     let endpoint = format!(
         "{}/messages?sessionId={id}",
         prefix(&front.options.base_path)
@@ -246,53 +274,58 @@ pub async fn messages(
             .into_response();
     };
     let Some(session) = front.streams.find(&id, &admitted.principal) else {
-        let error = RpcError::new(
-            ErrorCode::SessionNotFound,
-            "There is no such stream; open it again with GET /sse.",
-        )
-        .with("sessionId", id);
-        return json_response(StatusCode::NOT_FOUND, &error_body(Value::Null, &error));
+        return no_stream(id);
     };
     let options = &front.options;
     let body = match read_body(body, options.body_limit, options.connections.body).await {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
+    let asked = admitted.asked.or_else(|| session.asked.clone());
     let caller = Caller {
+        toolsets: front.toolsets(&admitted.principal, asked),
         principal: admitted.principal,
-        session_id: id,
-        toolsets: admitted.toolsets,
+        session_id: id.clone(),
         from_this_machine: admitted.from_this_machine,
         outlet: None,
         declared: None,
     };
-    let message = match Incoming::parse(&body).and_then(|incoming| wrap(incoming, &session, caller))
-    {
+    let message = match Incoming::parse(&body) {
+        Ok(incoming) => wrap(incoming, &session, caller),
+        Err(refusal) => Err(refusal),
+    };
+    let message = match message {
         Ok(message) => message,
-        Err(error) => {
-            return json_response(StatusCode::BAD_REQUEST, &error_body(Value::Null, &error));
-        }
+        Err(refusal) => return json_response(StatusCode::BAD_REQUEST, &refusal.body()),
     };
     if let Some(message) = message
         && session.inbox.send(message).await.is_err()
     {
-        return (
-            StatusCode::NOT_FOUND,
-            "The stream has ended; open it again with GET /sse.",
-        )
-            .into_response();
+        return no_stream(id);
     }
     accepted_without_answer()
+}
+
+fn no_stream(id: String) -> Response {
+    let error = RpcError::new(
+        ErrorCode::SessionNotFound,
+        "There is no such stream, or it has ended; open it again with GET /sse.",
+    )
+    .with("sessionId", id);
+    json_response(StatusCode::NOT_FOUND, &error_body(Value::Null, &error))
 }
 
 fn wrap(
     incoming: Incoming,
     session: &SseSession,
     caller: Caller,
-) -> Result<Option<ClientJsonRpcMessage>, RpcError> {
+) -> Result<Option<ClientJsonRpcMessage>, Malformed> {
     Ok(match incoming {
         Incoming::Request { id, method, params } => {
-            let mut request = message::request(&method, params)?;
+            let mut request = match message::request(&method, params) {
+                Ok(request) => request,
+                Err(error) => return Err(Malformed { id, error }),
+            };
             request.extensions.insert(caller);
             Some(message::wrap_request(session.ids.open(id), request))
         }
@@ -301,4 +334,35 @@ fn wrap(
         }
         Incoming::Response(members) => message::response(members),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(name: &str) -> SseSession {
+        SseSession {
+            principal: Principal::User { name: name.into() },
+            asked: None,
+            ids: Arc::default(),
+            inbox: mpsc::channel(1).0,
+            stop: CancellationToken::new(),
+        }
+    }
+
+    #[test]
+    fn a_caller_with_many_streams_leaves_room_for_others() {
+        let table = SseTable::new(Duration::from_secs(25), CancellationToken::new()).bounded(4, 3);
+        let open = |id: &str, name: &str| table.insert(id.to_owned(), session(name));
+        for id in ["1", "2", "3"] {
+            assert_eq!(open(id, "many"), Ok(()));
+        }
+        let refused = open("4", "many").expect_err("one too many");
+        assert!(refused.contains("of this caller"), "{refused}");
+        assert_eq!(open("5", "operator"), Ok(()));
+        assert!(open("6", "operator").is_err(), "the table is full");
+        table.lock().remove("1");
+        assert_eq!(open("7", "many"), Ok(()));
+        assert_eq!(table.count(), 4);
+    }
 }

@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -41,7 +41,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use self::certificate::Certificates;
-use self::checks::{InboundLimits, Visitors};
+use self::checks::{InboundLimits, Visitors, refusal};
 use self::connections::{ConnectionLimits, Seats};
 use self::health::Health;
 use self::legacy_sse::SseTable;
@@ -50,7 +50,8 @@ use self::spelling::HeaderSpelling;
 use self::tls::Entrance;
 use super::auth::Authenticator;
 use super::bridge::Bridge;
-use crate::tools::SessionCounts;
+use crate::station::echo::shortened;
+use crate::tools::{Principal, SessionCounts, ToolSets};
 
 /// How the front behaves.
 #[derive(Debug, Clone)]
@@ -101,6 +102,14 @@ pub struct Front {
     /// Fires when the server stops.
     pub stop: CancellationToken,
     spelling: HeaderSpelling,
+}
+
+impl Front {
+    /// What a caller may use of the tool sets that were asked for; all when none were named.
+    fn toolsets(&self, principal: &Principal, asked: Option<ToolSets>) -> ToolSets {
+        let asked = asked.unwrap_or_else(ToolSets::all);
+        self.authenticator.allowed(principal, asked)
+    }
 }
 
 /// A server that accepts connections.
@@ -276,12 +285,12 @@ async fn metrics(State(front): State<Arc<Front>>) -> Response {
     (kind, front.bridge.metrics.text(&front.bridge)).into_response()
 }
 
-async fn not_found(uri: Uri) -> Response {
-    (
-        StatusCode::NOT_FOUND,
-        format!("There is nothing at {}.", uri.path()),
-    )
-        .into_response()
+async fn not_found(method: Method, uri: Uri) -> Response {
+    let text = format!(
+        "There is nothing for {method} at {}.",
+        shortened(uri.path())
+    );
+    refusal(StatusCode::NOT_FOUND, "no-such-path", text)
 }
 
 async fn sweep(front: Arc<Front>, stop: CancellationToken) {

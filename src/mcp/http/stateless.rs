@@ -59,9 +59,9 @@ pub async fn serve(
     let accepted = Accepted::from(headers);
     let (outlet, notes) = super::reply::outlet();
     request.extensions.insert(Caller {
+        toolsets: front.toolsets(&admitted.principal, admitted.asked),
         principal: admitted.principal,
         session_id: String::new(),
-        toolsets: admitted.toolsets,
         from_this_machine: admitted.from_this_machine,
         // Without a stream there is no place for notifications.
         outlet: accepted.reads_streams().then_some(outlet),

@@ -40,9 +40,7 @@ pub async fn post(
     };
     let incoming = match Incoming::parse(&body) {
         Ok(incoming) => incoming,
-        Err(error) => {
-            return json_response(StatusCode::BAD_REQUEST, &error_body(Value::Null, &error));
-        }
+        Err(refusal) => return json_response(StatusCode::BAD_REQUEST, &refusal.body()),
     };
     if stateless::applies(&headers, &incoming) {
         return stateless::serve(&front, admitted, &headers, incoming).await;
@@ -217,9 +215,12 @@ async fn open(front: &Front, admitted: Admitted, incoming: Incoming) -> Response
         return all_at_work(id);
     };
     let _busy = session.begin();
+    session.state.set_toolsets(admitted.asked.clone());
     let request = match message::request(&method, params) {
         Ok(mut request) => {
-            request.extensions.insert(caller(&session, admitted, None));
+            request
+                .extensions
+                .insert(caller(front, &session, admitted, None));
             request
         }
         Err(error) => {
@@ -248,11 +249,17 @@ async fn open(front: &Front, admitted: Admitted, incoming: Incoming) -> Response
     }
 }
 
-fn caller(session: &Session, admitted: Admitted, outlet: Option<mpsc::Sender<Value>>) -> Caller {
+fn caller(
+    front: &Front,
+    session: &Session,
+    admitted: Admitted,
+    outlet: Option<mpsc::Sender<Value>>,
+) -> Caller {
+    let asked = admitted.asked.or_else(|| session.state.toolsets());
     Caller {
+        toolsets: front.toolsets(&admitted.principal, asked),
         principal: admitted.principal,
         session_id: session.id.clone(),
-        toolsets: admitted.toolsets,
         from_this_machine: admitted.from_this_machine,
         outlet,
         declared: None,
@@ -267,6 +274,9 @@ async fn serve(
     accepted: Accepted,
 ) -> Response {
     let busy = session.begin();
+    if incoming.method() == Some("initialize") && admitted.asked.is_some() {
+        session.state.set_toolsets(admitted.asked.clone());
+    }
     let wants_progress = incoming.wants_progress();
     let message = match incoming {
         Incoming::Request { id, method, params } => {
@@ -277,7 +287,7 @@ async fn serve(
             let (outlet, notes) = outlet();
             request
                 .extensions
-                .insert(caller(&session, admitted, Some(outlet)));
+                .insert(caller(front, &session, admitted, Some(outlet)));
             let inner = session.ids.open(id.clone());
             return match session.request(message::wrap_request(inner, request)).await {
                 Ok(answers) => {
