@@ -321,6 +321,49 @@ fn a_stop_during_a_call_answers_the_client_although_the_station_hangs() {
     assert!(!log.contains("\"level\":\"ERROR\""), "{log}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_the_farewell_to_a_slow_station_at_once() {
+    let folder = tempfile::tempdir().expect("folder");
+    let config = folder.path().join("config.yaml");
+    let settings = json!({
+        "listen": "127.0.0.1:0",
+        "apiToken": "t".repeat(40),
+        "dataDir": folder.path().join("data"),
+        "station": { "url": silent_station(), "user": "bridge", "password": "secret" },
+    });
+    std::fs::write(&config, settings.to_string()).expect("write");
+    let mut child = bridge(&["serve", "--config", text(&config)])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut log = BufReader::new(child.stderr.take().expect("log"));
+    let interrupt = |process: u32| {
+        let sent = Command::new("kill")
+            .args(["-INT", &process.to_string()])
+            .status();
+        assert!(sent.expect("kill").success());
+    };
+    for (said, next) in [
+        ("serving", "the end is asked for"),
+        ("a second signal ends at once", "and asked for again"),
+    ] {
+        let mut line = String::new();
+        while !line.contains(said) {
+            line.clear();
+            assert_ne!(
+                log.read_line(&mut line).expect("read"),
+                0,
+                "ended before {next}"
+            );
+        }
+        interrupt(child.id());
+    }
+    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    let rest = std::io::read_to_string(log).expect("log");
+    assert!(rest.contains("ended at once by a second signal"), "{rest}");
+}
+
 /// The endpoint that a serving bridge names in its JSON log; the rest of the log is read and dropped.
 #[cfg(unix)]
 fn endpoint_of(child: &mut Child) -> String {

@@ -30,10 +30,14 @@ struct Running {
 
 impl Running {
     async fn start() -> Self {
+        Self::start_with(&json!({})).await
+    }
+
+    async fn start_with(changes: &Value) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("config.yaml");
-        write(&file, folder.path(), &json!({}));
+        write(&file, folder.path(), changes);
         let settings = read(Some(&file), []).expect("settings");
         let config = Config::from_settings(&settings).expect("a configuration");
         let assembly = assemble(&config).expect("a bridge");
@@ -178,6 +182,32 @@ async fn a_bad_file_keeps_the_old_settings() {
         told.starts_with("The configuration file") && told.contains("config.yaml is empty"),
         "{told}"
     );
+}
+
+/// A name that was wrong at the start must not keep everything else from taking effect.
+#[tokio::test]
+async fn an_unknown_name_of_the_start_does_not_stand_in_the_way() {
+    let mut running = Running::start_with(&json!({ "disabledTools": "readPiont" })).await;
+    let mut client = running.client();
+    client.initialize().await;
+    running
+        .change(
+            &json!({ "disabledTools": "readPiont,bqlQuery", "toolsets": ["read", "diagnostic"] }),
+        )
+        .await;
+    let tools = running.tools(&client).await;
+    assert!(tools.contains(&"readPoint".into()), "{tools:?}");
+    assert!(!tools.contains(&"bqlQuery".into()) && !tools.contains(&"echo".into()));
+    running
+        .change(&json!({ "disabledTools": "readPiont,echoo" }))
+        .await;
+    assert_eq!(
+        running.tools(&client).await,
+        tools,
+        "a new wrong name is refused"
+    );
+    running.change(&json!({ "disabledTools": "" })).await;
+    assert!(running.tools(&client).await.contains(&"bqlQuery".into()));
 }
 
 #[tokio::test]

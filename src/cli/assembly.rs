@@ -35,6 +35,7 @@ use crate::resources::samples::SamplesResource;
 use crate::resources::space::SpaceResource;
 use crate::resources::standalone_point::StandalonePointResource;
 use crate::station::boxp::types::TypeCache;
+use crate::station::error::StationError;
 use crate::station::facade::{ServiceState, StationFacade};
 use crate::station::http::CallScope;
 use crate::station::web::{WebOptions, WebSession};
@@ -61,8 +62,12 @@ pub struct Assembly {
 /// Time for the first look at the station; embedded controllers need seconds for a login.
 const FIRST_LOGIN: Duration = Duration::from_secs(30);
 
-/// Time for the logout. Service managers kill after 10 s, and open calls have had their time before.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// Time for the logout: a session that is left behind takes one of the few places of a small station until it has
+/// been idle.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// After this time whoever waits for the end is told why.
+const SHORT_FAREWELL: Duration = Duration::from_secs(1);
 
 /// The station's side, to be closed at the end.
 #[derive(Clone)]
@@ -93,7 +98,18 @@ impl StationEnd {
     /// Gives up the BOX sessions and logs everybody out; a station that does not answer is left alone.
     pub async fn close(&self) {
         let service = tokio::time::timeout(FAREWELL, self.service.close());
-        let (service, ()) = tokio::join!(service, self.users.close());
+        let farewell = async { tokio::join!(service, self.users.close()) };
+        tokio::pin!(farewell);
+        let (service, ()) = tokio::select! {
+            done = &mut farewell => done,
+            () = tokio::time::sleep(SHORT_FAREWELL) => {
+                tracing::warn!(
+                    "the station is slow to end the bridge's sessions; waiting up to {} s, a second signal ends at once",
+                    FAREWELL.as_secs()
+                );
+                farewell.await
+            }
+        };
         if service.is_err() {
             tracing::warn!(
                 "the station did not answer the logout; its session ends when it has been idle"
@@ -315,6 +331,10 @@ impl StationDirectory for NoStation {
 struct ServiceProbe(Arc<StationFacade>);
 
 impl StationProbe for ServiceProbe {
+    fn refuses_login(&self) -> bool {
+        self.0.web().refuses_login()
+    }
+
     fn check(&self) -> BoxFuture<'_, StationHealth> {
         Box::pin(async move {
             match self.0.services(&CallScope::unlimited()).await {
@@ -325,7 +345,13 @@ impl StationProbe for ServiceProbe {
                     history: history == ServiceState::Available,
                 },
                 Err(error) => {
-                    tracing::warn!(%error, "the station cannot be used");
+                    match &error {
+                        // Said when the login was refused.
+                        StationError::Latched { .. } => {
+                            tracing::debug!(%error, "the station cannot be used");
+                        }
+                        _ => tracing::warn!(%error, "the station cannot be used"),
+                    }
                     StationHealth {
                         reachable: error.shows_station(),
                         ..StationHealth::default()

@@ -14,6 +14,7 @@ use crate::config::policy::{Policy, SharedPolicy};
 use crate::file_watch::FileWatch;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::OpenSessions;
+use crate::tools::Offer;
 
 /// Settings that take effect at once; everything else needs a restart.
 const LIVE: [&str; 21] = [
@@ -93,6 +94,23 @@ impl Reload {
         Ok(seen)
     }
 
+    /// A name that no tool has would leave open what somebody meant to close. One that was there before is in force
+    /// already as far as it can be, and must not keep the rest from taking effect.
+    fn refuse_new_unknown(&self, settings: &Settings, offer: &Offer) -> Result<(), ConfigError> {
+        let before =
+            Config::from_settings(&self.settings).map(|config| super::assembly::offer(&config));
+        let known = |name: &str| {
+            before
+                .as_ref()
+                .is_ok_and(|before| before.disabled().any(|earlier| earlier == name))
+        };
+        let unknown = self.bridge.tools.unknown_in(offer);
+        match unknown.iter().find(|unknown| !known(&unknown.name)) {
+            Some(unknown) => Err(settings.wrong("disabledTools", unknown.to_string())),
+            None => Ok(()),
+        }
+    }
+
     /// Reads the file and applies what may change while the bridge runs.
     ///
     /// # Errors
@@ -101,9 +119,7 @@ impl Reload {
         let settings = read_again(&self.file, (self.environment)())?;
         let config = Config::from_settings(&settings)?;
         let offer = offer(&config);
-        if let Some(unknown) = self.bridge.tools.unknown_in(&offer).first() {
-            return Err(settings.wrong("disabledTools", unknown.to_string()));
-        }
+        self.refuse_new_unknown(&settings, &offer)?;
         let changed = self.settings.differences(&settings);
         self.log.set(log_level(&config));
         self.bridge.switches.set(&config);

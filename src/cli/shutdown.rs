@@ -24,17 +24,30 @@ pub async fn signal() -> Ending {
     }
 }
 
-/// A token that fires at the signal, and the task that tells how.
+/// A token that fires at the signal, and the task that tells how. A second signal ends the program at once.
 pub fn watch() -> (CancellationToken, tokio::task::JoinHandle<Ending>) {
     let stop = CancellationToken::new();
     let fired = stop.clone();
     let watcher = tokio::spawn(async move {
         let ending = signal().await;
         fired.cancel();
+        tokio::spawn(end_at_the_next_signal());
         ending
     });
     (stop, watcher)
 }
+
+/// Whoever asks twice does not want to wait for the farewell to the station.
+async fn end_at_the_next_signal() {
+    signal().await;
+    tracing::warn!(
+        "ended at once by a second signal; sessions may stay behind at the station until they have been idle"
+    );
+    std::process::exit(INTERRUPTED);
+}
+
+/// Exit code of a program that was interrupted.
+pub const INTERRUPTED: i32 = 130;
 
 #[cfg(unix)]
 async fn terminate() {

@@ -21,7 +21,7 @@ use crate::tools::station_access::StationDirectory;
 use crate::tools::{ErrorCode, Principal, ToolError};
 
 /// Time for one logout.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Idle sessions are looked for at least this often.
 const LOOK_EVERY: Duration = Duration::from_secs(30);

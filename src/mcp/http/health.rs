@@ -32,6 +32,11 @@ pub struct StationHealth {
 pub trait StationProbe: Send + Sync {
     /// Asks the station once; never fails, an unreachable station is an answer.
     fn check(&self) -> BoxFuture<'_, StationHealth>;
+
+    /// Whether the station is known to refuse the login at present; costs it no question.
+    fn refuses_login(&self) -> bool {
+        false
+    }
 }
 
 /// What became of the knowledge file.
@@ -86,6 +91,8 @@ impl Health {
         let mut last = self.last.lock().await;
         if let Some((when, health)) = *last
             && when.elapsed() < STATION_CHECK_AGE
+            // What was seen before a refused login is out of date, and after it the station is asked nothing.
+            && !(health.usable && self.station.refuses_login())
         {
             return health;
         }
@@ -242,6 +249,30 @@ mod tests {
         assert!(!healthy, "a station that refuses the login is of no use");
         assert_eq!(document["status"], "degraded");
         assert_eq!(document["station"], "reachable");
+    }
+
+    /// A station whose password was changed.
+    struct Turned(std::sync::atomic::AtomicBool);
+
+    impl StationProbe for Turned {
+        fn check(&self) -> BoxFuture<'_, StationHealth> {
+            let usable = !self.refuses_login();
+            Box::pin(std::future::ready(StationHealth { usable, ..UP }))
+        }
+
+        fn refuses_login(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_login_shows_at_once() {
+        let station = Arc::new(Turned(false.into()));
+        let knowledge = Arc::new(Fixed(UP, NO_FILE, AtomicUsize::new(0)));
+        let health = Health::new(station.clone(), knowledge, []);
+        assert!(health.report(true, &NoServer::default()).await.0);
+        station.0.store(true, Ordering::Relaxed);
+        assert!(!health.report(true, &NoServer::default()).await.0);
     }
 
     #[tokio::test(start_paused = true)]
