@@ -6,7 +6,10 @@ mod mock;
 
 mod doubt;
 mod gate;
+mod links;
 mod office;
 mod point_tool;
+mod removal;
 mod site;
+mod structure;
 mod values;

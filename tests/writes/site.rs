@@ -7,8 +7,9 @@ use chrono::{DateTime, Utc};
 use mock_station::clock::TestClock;
 use mock_station::faults::{Fault, FaultKind, Interface};
 use mock_station::model::accounts::{self, Account};
+use mock_station::model::users::Role;
 use mock_station::model::{
-    EnumRange, Facets, Flags, Handle, SharedStation, Station, Status, Value,
+    EnumRange, Facets, Flags, Handle, Permissions, SharedStation, Station, Status, User, Value,
 };
 use mock_station::server::{MockStation, WriteOutcome};
 use niagara_bridge::station::boxp::TypeCache;
@@ -145,7 +146,31 @@ pub fn text(text: &str) -> Given {
     Given::Text(text.to_owned())
 }
 
+/// Administers the first category and sees nothing of the other.
+const BUILDER: Account = Account {
+    user: "builder",
+    password: "Builder-Harborview-1",
+};
+
 impl Site {
+    /// A user who may change everything but sees nothing of one component.
+    pub fn builder_without(&self, hidden: Handle) -> StationFacade {
+        {
+            let mut station = self.frozen.station.station().write();
+            let role = Role {
+                name: "builder".into(),
+                super_user: false,
+                permissions: [(1, Permissions::ALL)].into(),
+            };
+            station.add_role(role).expect("a role");
+            let user = User::new(BUILDER.user, BUILDER.password, 8, &["builder"]);
+            station.add_user(user).expect("a user");
+            let mask = station.users.category_mask(accounts::AHU1_CATEGORY);
+            station.set_categories(hidden, mask).expect("hidden");
+        }
+        facade(&self.frozen, BUILDER)
+    }
+
     pub async fn command(&self, path: &str, level: i64, value: Given) -> WriteResult<PointCommand> {
         let order = order(level, value);
         self.admin

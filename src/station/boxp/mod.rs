@@ -4,7 +4,8 @@
 //! - [`types`], [`contract`]: type ancestry; slots and defaults of types.
 //! - [`client`]: frames over the web session, `ord/resolve`, user properties; [`registry`], [`table`],
 //!   [`tree`] and [`point`] build on it.
-//! - [`encode`], [`write`]: values as the station takes them, and the operations that change something.
+//! - [`encode`], [`write`]: values as the station takes them, and the operations that change something; [`structure`]
+//!   and [`links`]: slots and links that come and go.
 //! - [`session`]: the server session with its load–poll handshake; [`subscription`]: components watched in it.
 //!
 //! Named `boxp` because `box` is a word of the language.
@@ -13,10 +14,12 @@ pub mod client;
 pub mod contract;
 pub mod encode;
 pub mod frame;
+pub mod links;
 pub mod node;
 pub mod point;
 pub mod registry;
 pub mod session;
+pub mod structure;
 pub mod subscription;
 pub mod table;
 pub mod tree;

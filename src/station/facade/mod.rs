@@ -19,6 +19,8 @@
 //! - [`write_point`] ([`write_obix`]), [`write_slot`], [`write_action`]: commands of points, slots, actions and saving, each one message
 //!   to the station; [`write_value`]: what callers give as values; [`write_target`]: what is known of the target before;
 //!   [`write_error`]: refused, or in doubt.
+//! - [`structure`], [`structure_removal`] ([`structure_survey`]), [`links`] ([`links_converters`]): components, extensions and links
+//!   that come and go; [`structure_error`]: why they did not.
 //! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
 
 mod aggregate;
@@ -36,6 +38,8 @@ mod history;
 mod history_reading;
 mod identity;
 mod interfaces;
+mod links;
+mod links_converters;
 mod list_page;
 mod obix_records;
 mod obix_routes;
@@ -55,6 +59,10 @@ mod schedules;
 mod search;
 mod slot_text;
 mod status_reading;
+mod structure;
+mod structure_error;
+mod structure_removal;
+mod structure_survey;
 mod tags;
 mod view;
 mod write_action;
@@ -86,6 +94,7 @@ pub use histories::{HistoryExtent, HistoryFilter, ListedHistory};
 pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest};
 pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
 pub use interfaces::Interface;
+pub use links::{LinkState, MadeLink, NewLink, RemovedLink};
 pub use list_page::{ListPage, PageRequest};
 pub use operation_routes::OperationRoute;
 pub use ord_check::OrdState;
@@ -96,6 +105,10 @@ pub use scan::{ListedComponent, Scan, ScannedComponent};
 pub use schedule_program::{DayProgram, Effective, Period, RawPart, ScheduleProgram, SpecialEvent};
 pub use schedules::ListedSchedule;
 pub use status_reading::StatusReading;
+pub use structure::{CreatedSlot, NameStrategy, NewSlot};
+pub use structure_error::{RefusedEnds, StructureError, StructureResult};
+pub use structure_removal::RemovedComponent;
+pub use structure_survey::{CutLinks, RemovalSurvey};
 pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponents};
 pub use view::*;
 pub use write_action::{ActionPlan, ActionResult, StationSaved};

@@ -125,6 +125,8 @@ pub struct LinkedFrom {
 pub enum Reread {
     Point(Box<PointObserved>),
     Slot(Box<Value>),
+    /// Whether the slot that was to be added or removed is there now.
+    Exists(bool),
     /// The station could not be asked either, and why.
     Failed(String),
     /// There is nothing to read that would tell.
@@ -138,6 +140,8 @@ impl Reread {
             Self::Slot(value) => {
                 format!("and the slot now holds {:?}", shortened(&value.encode()))
             }
+            Self::Exists(true) => "and it is there now".to_owned(),
+            Self::Exists(false) => "and it is not there now".to_owned(),
             Self::Failed(reason) => format!("and reading it back failed: {reason}"),
             Self::Nothing => "look at its effect before trying again".to_owned(),
         }

@@ -164,6 +164,7 @@ fn observed(reread: &Reread) -> Option<Json> {
             }))
         }
         Reread::Slot(value) => Some(value_json(value)),
+        Reread::Exists(exists) => Some(json!({ "exists": exists })),
         Reread::Failed(_) | Reread::Nothing => None,
     }
 }
