@@ -14,6 +14,8 @@ const CALLS: usize = 2_000;
 /// Calls of each of the clients that call at the same time.
 const EACH: usize = 500;
 const CLIENTS: usize = 8;
+/// Turns in which rates are measured; the middle one counts.
+const ROUNDS: usize = 7;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -25,38 +27,83 @@ fn main() {
 
 async fn run() {
     let mut table = Table::default();
+    // Parts may be named: `cargo bench --bench end_to_end -- echo reads`.
+    let named: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = |part: &str| {
+        let mut parts = named.iter().filter(|name| !name.starts_with("--")).peekable();
+        parts.peek().is_none() || parts.any(|name| name == part)
+    };
     let served = Served::start().await;
-    let bare = Bare::start().await;
-    calls(&served, &bare, &mut table).await;
-    searches(&served, &mut table).await;
-    watched::measure(&served, &mut table).await;
-    program::measure(served.station_url(), &mut table).await;
+    if wanted("echo") {
+        echo(&served, &mut table).await;
+    }
+    if wanted("reads") {
+        reads(&served, &mut table).await;
+    }
+    if wanted("searches") {
+        searches(&served, &mut table).await;
+    }
+    if wanted("watched") {
+        watched::measure(&served, &mut table).await;
+    }
+    if wanted("program") {
+        program::measure(served.station_url(), &mut table).await;
+    }
     println!("{table}");
 }
 
-/// echo and readPoint against the bare server and the bare request.
-async fn calls(served: &Served, bare: &Bare, table: &mut Table) {
+/// echo against the MCP library's own servers, in turns, so that what else the machine does falls on all alike.
+async fn echo(served: &Served, table: &mut Table) {
     let echo = ("echo", json!({"msg": "hello"}));
-    let read = ("readPoint", json!({"ord": served.point()}));
-    let direct = served.obix_target();
-    // Both warm up before anything is measured.
-    let _ = sequential(200, || bare.call(&echo)).await;
+    let stock = Bare::with_sessions().await;
+    let least = Bare::without_sessions().await;
+    // All warm up before anything is measured.
     let _ = sequential(200, || served.call(&echo)).await;
+    let _ = sequential(200, || stock.call(&echo)).await;
+    let _ = sequential(200, || least.call(&echo)).await;
 
     let own = sequential(CALLS, || served.call(&echo)).await;
-    let other = sequential(CALLS, || bare.call(&echo)).await;
+    let sessions = sequential(CALLS, || stock.call(&echo)).await;
+    let bare = sequential(CALLS, || least.call(&echo)).await;
     table.latency("echo", &own);
-    table.latency("echo, bare rmcp server", &other);
-    table.ratio("echo latency, ours to bare", own.median(), other.median());
-    let own = together(CLIENTS, EACH, || served.call(&echo)).await;
-    let other = together(CLIENTS, EACH, || bare.call(&echo)).await;
+    table.latency("echo, rmcp server with sessions", &sessions);
+    table.latency("echo, rmcp server without sessions", &bare);
+    let mut rates = [const { Vec::new() }; 3];
+    for _ in 0..ROUNDS {
+        rates[0].push(together(CLIENTS, EACH, || served.call(&echo)).await);
+        rates[1].push(together(CLIENTS, EACH, || stock.call(&echo)).await);
+        rates[2].push(together(CLIENTS, EACH, || least.call(&echo)).await);
+    }
+    let ratio = |other: usize| {
+        let rounds = rates[0].iter().zip(&rates[other]);
+        middle(rounds.map(|(own, other)| own / other).collect())
+    };
+    let (to_stock, to_least) = (ratio(1), ratio(2));
+    let [own, sessions, bare] = rates.map(middle);
     table.throughput("echo, 8 clients", own);
-    table.throughput("echo, 8 clients, bare rmcp server", other);
+    table.throughput("echo, 8 clients, rmcp server with sessions", sessions);
+    table.throughput("echo, 8 clients, rmcp server without sessions", bare);
     table.row(
-        "echo throughput, ours to bare",
-        format!("{:.2}", own / other),
+        "echo throughput, ours to rmcp with sessions",
+        format!("{to_stock:.2}"),
     );
+    table.row(
+        "echo throughput, ours to rmcp without sessions",
+        format!("{to_least:.2}"),
+    );
+}
 
+/// The middle of an odd number of figures.
+fn middle(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// readPoint against the bare request.
+async fn reads(served: &Served, table: &mut Table) {
+    let read = ("readPoint", json!({"ord": served.point()}));
+    let direct = served.obix_target();
+    let _ = sequential(20, || served.call(&read)).await;
     let own = sequential(CALLS, || served.call(&read)).await;
     let other = sequential(CALLS, || served.ask_directly(&direct)).await;
     table.latency("readPoint", &own);

@@ -1,7 +1,9 @@
 //! The bridge before a 20,000-point station, and a server of the MCP library with nothing around it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::serve::ListenerExt;
 use chrono::{DateTime, Utc};
 use mock_station::model::accounts::BRIDGE;
 use mock_station::model::{PointKind, SharedStation};
@@ -167,6 +169,8 @@ async fn initialize(http: &reqwest::Client, endpoint: &str) -> String {
     let answer = http
         .post(endpoint)
         .bearer_auth(TOKEN)
+        .header("Content-Type", "application/json")
+        .header("Accept", "application/json, text/event-stream")
         .body(body.to_string())
         .send()
         .await
@@ -176,7 +180,10 @@ async fn initialize(http: &reqwest::Client, endpoint: &str) -> String {
 }
 
 async fn send(request: reqwest::RequestBuilder, tool: &str, arguments: &Value) -> Value {
-    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
+    // The library's sessions lose requests that share an id.
+    static LAST: AtomicU64 = AtomicU64::new(1);
+    let id = LAST.fetch_add(1, Ordering::Relaxed);
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
     let answer = request
         .header("Content-Type", "application/json")
         .header("Accept", "application/json, text/event-stream")
@@ -185,15 +192,21 @@ async fn send(request: reqwest::RequestBuilder, tool: &str, arguments: &Value) -
         .await
         .expect("an answer");
     let text = answer.text().await.expect("a body");
+    // The last event of a stream is the answer.
+    let document = match text.rfind("data: {") {
+        Some(at) => text[at + "data: ".len()..].lines().next().unwrap_or_default(),
+        None => &text,
+    };
     let answer: Value =
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        serde_json::from_str(document.trim()).unwrap_or_else(|error| panic!("{error}: {text}"));
     answer["result"].clone()
 }
 
-/// A server of the MCP library alone: no sessions, no rights, plain JSON.
+/// A server of the MCP library alone, without rights.
 pub struct Bare {
     http: reqwest::Client,
     endpoint: String,
+    session: Option<String>,
 }
 
 #[derive(Clone)]
@@ -215,10 +228,23 @@ impl ServerHandler for Echo {
 }
 
 impl Bare {
-    pub async fn start() -> Self {
+    /// As the library's own examples mount it: sessions, answers as event streams.
+    pub async fn with_sessions() -> Self {
+        let mut bare = Self::start(StreamableHttpServerConfig::default()).await;
+        let session = initialize(&bare.http, &bare.endpoint).await;
+        bare.session = Some(session);
+        bare
+    }
+
+    /// The least that it can do: no sessions, plain JSON.
+    pub async fn without_sessions() -> Self {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true);
+        Self::start(config).await
+    }
+
+    async fn start(config: StreamableHttpServerConfig) -> Self {
         let service = StreamableHttpService::new(
             || Ok(Echo),
             Arc::new(LocalSessionManager::default()),
@@ -226,6 +252,10 @@ impl Bare {
         );
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
+        // Otherwise each answer of a stream waits 40 ms for more to send.
+        let listener = listener.tap_io(|stream| {
+            stream.set_nodelay(true).expect("a socket option");
+        });
         let router = axum::Router::new().nest_service("/mcp", service);
         tokio::spawn(async move {
             axum::serve(listener, router).await.expect("a server");
@@ -236,10 +266,15 @@ impl Bare {
                 .build()
                 .expect("a client"),
             endpoint: format!("http://{address}/mcp"),
+            session: None,
         }
     }
 
     pub async fn call(&self, (tool, arguments): &Call) -> Value {
-        send(self.http.post(&self.endpoint), tool, arguments).await
+        let mut request = self.http.post(&self.endpoint);
+        if let Some(session) = &self.session {
+            request = request.header("Mcp-Session-Id", session);
+        }
+        send(request, tool, arguments).await
     }
 }

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use rmcp::model::CustomRequest;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -98,6 +100,27 @@ impl Bridge {
     /// Whether the end has begun.
     pub fn is_stopping(&self) -> bool {
         self.end.get().is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// Whether a request may have to ask its client something, or say something beyond its own end.
+    ///
+    /// Only those need the session's loop, which tells apart what belongs to which request.
+    pub fn may_ask(&self, request: &CustomRequest) -> bool {
+        match request.method.as_str() {
+            "tools/list" | "prompts/list" | "prompts/get" | "resources/list"
+            | "resources/templates/list" | "resources/read" | "completion/complete" | "ping" => {
+                false
+            }
+            "tools/call" => {
+                let params = request.params.as_ref();
+                let name = params.and_then(|params| params.get("name"));
+                let definition = name
+                    .and_then(Value::as_str)
+                    .and_then(|name| self.tools.definition(name));
+                definition.is_some_and(|definition| definition.asks)
+            }
+            _ => true,
+        }
     }
 
     /// Tells those who listen that the list of tools changed.

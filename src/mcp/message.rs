@@ -8,10 +8,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest, JsonRpcMessage,
-    NumberOrString, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest, CustomResult,
+    JsonRpcMessage, NumberOrString, RequestMetaObject, ServerJsonRpcMessage, ServerResult,
 };
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::station::echo::shortened;
 use crate::tools::{ErrorCode, RpcError};
@@ -152,12 +154,21 @@ fn checked_id(id: &Value) -> Result<Value, String> {
 /// # Errors
 /// −32602 when `_meta` is not an object.
 pub fn request(method: &str, params: Value) -> Result<CustomRequest, RpcError> {
-    serde_json::from_value(json!({ "method": method, "params": params })).map_err(|error| {
-        RpcError::new(
-            ErrorCode::InvalidParams,
-            format!("The parameters of '{method}' are malformed: {error}."),
-        )
-    })
+    let mut params = params;
+    let meta = params
+        .as_object_mut()
+        .and_then(|params| params.remove("_meta"));
+    let mut request = CustomRequest::new(method, Some(params));
+    if let Some(meta) = meta.filter(|meta| !meta.is_null()) {
+        let meta: RequestMetaObject = serde_json::from_value(meta).map_err(|error| {
+            RpcError::new(
+                ErrorCode::InvalidParams,
+                format!("The parameters of '{method}' are malformed: '_meta' is wrong: {error}."),
+            )
+        })?;
+        request.extensions.insert(meta);
+    }
+    Ok(request)
 }
 
 /// Wraps a request with its inner id.
@@ -200,6 +211,8 @@ struct Ids {
     open: HashMap<i64, Value>,
     /// Open requests that nobody waits for any longer.
     cancelled: HashSet<i64>,
+    /// Ends the calls that run beside the session's own loop.
+    running: HashMap<i64, CancellationToken>,
 }
 
 impl RequestIds {
@@ -223,7 +236,16 @@ impl RequestIds {
     pub fn close(&self, inner: i64) -> Option<Value> {
         let mut ids = self.lock();
         ids.cancelled.remove(&inner);
+        ids.running.remove(&inner);
         ids.open.remove(&inner)
+    }
+
+    /// Fires `token` when the client cancels the request.
+    pub fn ends_with(&self, inner: i64, token: CancellationToken) {
+        let mut ids = self.lock();
+        if ids.open.contains_key(&inner) {
+            ids.running.insert(inner, token);
+        }
     }
 
     /// Ends a request when the guard is dropped, for callers that may be dropped themselves.
@@ -239,7 +261,11 @@ impl RequestIds {
     /// Notes that the newest open request of that client id is not waited for any longer, and gives its inner id.
     fn cancel(&self, id: &Value) -> Option<i64> {
         let inner = self.inner(id)?;
-        self.lock().cancelled.insert(inner);
+        let mut ids = self.lock();
+        ids.cancelled.insert(inner);
+        if let Some(token) = ids.running.remove(&inner) {
+            token.cancel();
+        }
         Some(inner)
     }
 
@@ -283,17 +309,49 @@ impl Drop for OpenRequest<'_> {
     }
 }
 
-/// A server message as JSON; answers get the client's id instead of the inner one.
-pub fn outgoing(message: &ServerJsonRpcMessage, ids: &RequestIds) -> Value {
+/// A result on its way out, under the client's own id.
+#[derive(Serialize)]
+struct Answer<'a> {
+    jsonrpc: &'static str,
+    id: &'a Value,
+    result: &'a Value,
+}
+
+/// A server message as JSON text; answers get the client's id instead of the inner one.
+pub fn outgoing(message: &ServerJsonRpcMessage, ids: &RequestIds) -> String {
+    // All results of the surface are of this kind: they are written as they are, however large.
+    if let JsonRpcMessage::Response(response) = message
+        && let ServerResult::CustomResult(CustomResult(result)) = &response.result
+        && let NumberOrString::Number(inner) = &response.id
+        && let Some(id) = ids.close(*inner)
+    {
+        let answer = Answer {
+            jsonrpc: "2.0",
+            id: &id,
+            result,
+        };
+        match serde_json::to_string(&answer) {
+            Ok(text) => return text,
+            Err(error) => {
+                tracing::error!(%error, "an answer could not be written as JSON");
+                return error_body(id, &unwritable()).to_string();
+            }
+        }
+    }
+    document(message, ids).to_string()
+}
+
+fn unwritable() -> RpcError {
+    RpcError::new(
+        ErrorCode::Internal,
+        "The answer could not be written as JSON.",
+    )
+}
+
+fn document(message: &ServerJsonRpcMessage, ids: &RequestIds) -> Value {
     let mut body = serde_json::to_value(message).unwrap_or_else(|error| {
         tracing::error!(%error, "an answer could not be written as JSON");
-        error_body(
-            Value::Null,
-            &RpcError::new(
-                ErrorCode::Internal,
-                "The answer could not be written as JSON.",
-            ),
-        )
+        error_body(Value::Null, &unwritable())
     });
     if is_answer(message)
         && let Some(inner) = body.get("id").and_then(Value::as_i64)

@@ -228,6 +228,9 @@ impl BridgeService {
             principal = %caller.principal,
             tool = tracing::field::Empty,
         );
+        if span.is_disabled() {
+            return span;
+        }
         if !caller.session_id.is_empty() {
             span.record("session", session_name(&caller.session_id));
         }

@@ -1,5 +1,6 @@
 //! The bridge over standard input and output: one JSON message per line.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -217,7 +218,7 @@ async fn last_answers(ids: &RequestIds, answered: &Notify, since: Instant) {
 
 async fn write<W: AsyncWrite + Send + Unpin>(
     output: Output<W>,
-    body: Value,
+    body: impl Display + Send,
 ) -> Result<(), LinesCodecError> {
     output.lock().await.send(body.to_string()).await
 }

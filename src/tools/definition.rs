@@ -130,6 +130,8 @@ pub struct ToolDefinition {
     pub output_schema: Option<Value>,
     /// The service identity is refused with −32011.
     pub requires_user_context: bool,
+    /// Calls may ask the client's person or model something before they answer; reading tools do not, unless they say so.
+    pub asks: bool,
     /// Time for the whole call.
     pub limit: Duration,
     /// Whole-number arguments that are refused outside their bounds; all others are clamped.
@@ -156,6 +158,7 @@ impl ToolDefinition {
             input_schema: super::schema::object().into(),
             output_schema: None,
             requires_user_context: false,
+            asks: !annotations.read_only,
             limit: STATION_CALL_LIMIT,
             refused_out_of_range: Vec::new(),
             open_words: Vec::new(),
@@ -178,6 +181,12 @@ impl ToolDefinition {
     /// Refuses the service identity.
     pub fn for_users(mut self) -> Self {
         self.requires_user_context = true;
+        self
+    }
+
+    /// A reading tool that asks its client something.
+    pub fn asking(mut self) -> Self {
+        self.asks = true;
         self
     }
 

@@ -462,10 +462,18 @@ fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
 
 /// A JSON answer with the content type of Tool surface §1.2.
 pub fn json_response(status: StatusCode, body: &Value) -> Response {
+    json_text(status, body.to_string())
+}
+
+/// The same for JSON that is written already.
+pub fn json_text(status: StatusCode, body: String) -> Response {
     (
         status,
-        [(header::CONTENT_TYPE, "application/json; charset=utf-8")],
-        body.to_string(),
+        [(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json; charset=utf-8"),
+        )],
+        body,
     )
         .into_response()
 }

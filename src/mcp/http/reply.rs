@@ -15,9 +15,10 @@ use rmcp::model::{
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use serde_json::Value;
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::checks::json_response;
+use super::checks::{json_response, json_text};
 use super::frames::{self, FrameReceiver, WAITING_BYTES};
 use super::sessions::Session;
 use crate::mcp::message::{RequestIds, cancelled_answer, is_answer, outgoing};
@@ -91,6 +92,8 @@ pub fn outlet() -> (Sender<Value>, Receiver<Value>) {
 pub enum Answers {
     Session(Receiver<ServerSseMessage>),
     Oneshot(Receiver<ServerJsonRpcMessage>),
+    /// Of a call beside the session's loop; its sender is dropped when the client cancels.
+    Direct(oneshot::Receiver<ServerJsonRpcMessage>),
 }
 
 impl Answers {
@@ -102,6 +105,7 @@ impl Answers {
                 }
             },
             Self::Oneshot(messages) => messages.recv().await.map(Arc::new),
+            Self::Direct(answer) => answer.await.ok().map(Arc::new),
         }
     }
 }
@@ -122,8 +126,8 @@ pub struct Pending {
 
 enum Event {
     Answer(Arc<ServerJsonRpcMessage>),
-    /// Notifications, and questions to the client.
-    Other(Value),
+    /// Notifications, as JSON text.
+    Other(String),
     Question(Arc<ServerJsonRpcMessage>),
 }
 
@@ -132,7 +136,7 @@ impl Pending {
     async fn next(&mut self) -> Option<Event> {
         let message = tokio::select! {
             biased;
-            Some(note) = self.notes.recv() => return Some(Event::Other(note)),
+            Some(note) = self.notes.recv() => return Some(Event::Other(note.to_string())),
             message = self.answers.next() => message?,
         };
         Some(match message.as_ref() {
@@ -187,7 +191,7 @@ pub async fn reply(
                     let frame = frame(&outgoing(&message, &pending.ids));
                     return (stream_headers(), frame).into_response();
                 }
-                return json_response(status, &outgoing(&message, &pending.ids));
+                return json_text(status, outgoing(&message, &pending.ids));
             }
             Event::Question(message) if accepted.stream => {
                 let first = outgoing(&message, &pending.ids);
@@ -206,7 +210,7 @@ pub async fn reply(
     json_response(StatusCode::OK, &cancelled_answer(id))
 }
 
-fn frame(message: &Value) -> Bytes {
+fn frame(message: &str) -> Bytes {
     Bytes::from(format!("event: message\ndata: {message}\n\n"))
 }
 
@@ -214,7 +218,7 @@ fn frame(message: &Value) -> Bytes {
 ///
 /// The session's queue is emptied by a task of its own: a reader that stalls must not hold up its session. A request
 /// without a session ends when its reader leaves.
-fn stream_reply(mut pending: Pending, first: Option<Value>) -> Response {
+fn stream_reply(mut pending: Pending, first: Option<String>) -> Response {
     let (sender, receiver) = frames::queue(STREAM_QUEUE, WAITING_BYTES);
     tokio::spawn(async move {
         if let Some(first) = first {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::Front;
-use super::checks::{Admitted, SESSION_HEADER, check_revision, json_response};
+use super::checks::{Admitted, SESSION_HEADER, check_revision, json_response, json_text};
 use super::connections::read_body;
 use super::frames::{self, WAITING_BYTES};
 use super::reply::{Accepted, Answers, Pending, body_of, outlet, reply, stream_headers};
@@ -235,7 +235,7 @@ async fn open(front: &Front, admitted: Admitted, incoming: Incoming) -> Response
     {
         Ok(answer) => {
             let mut response =
-                json_response(StatusCode::OK, &message::outgoing(&answer, &session.ids));
+                json_text(StatusCode::OK, message::outgoing(&answer, &session.ids));
             if let Ok(value) = HeaderValue::from_str(&session.id) {
                 response.headers_mut().insert(SESSION_HEADER, value);
             }
@@ -289,22 +289,25 @@ async fn serve(
                 .extensions
                 .insert(caller(front, &session, admitted, Some(outlet)));
             let inner = session.ids.open(id.clone());
-            return match session.request(message::wrap_request(inner, request)).await {
-                Ok(answers) => {
-                    let pending = Pending {
-                        ids: session.ids.clone(),
-                        inner,
-                        answers: Answers::Session(answers),
-                        notes,
-                        session: Some(session),
-                        guard: Box::new(busy),
-                        stop: front.stop.clone(),
-                    };
-                    // In a session every error travels with status 200.
-                    reply(pending, accepted, wants_progress, |_| StatusCode::OK).await
+            let answers = if front.bridge.may_ask(&request) {
+                match session.request(message::wrap_request(inner, request)).await {
+                    Ok(answers) => Answers::Session(answers),
+                    Err(_) => return ended(session.ids.close(inner).unwrap_or(id)),
                 }
-                Err(_) => ended(session.ids.close(inner).unwrap_or(id)),
+            } else {
+                Answers::Direct(session.answer(inner, request))
             };
+            let pending = Pending {
+                ids: session.ids.clone(),
+                inner,
+                answers,
+                notes,
+                session: Some(session),
+                guard: Box::new(busy),
+                stop: front.stop.clone(),
+            };
+            // In a session every error travels with status 200.
+            return reply(pending, accepted, wants_progress, |_| StatusCode::OK).await;
         }
         Incoming::Notification { method, params } => {
             message::notification(&method, params, &session.ids)
