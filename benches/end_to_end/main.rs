@@ -30,7 +30,10 @@ async fn run() {
     // Parts may be named: `cargo bench --bench end_to_end -- echo reads`.
     let named: Vec<String> = std::env::args().skip(1).collect();
     let wanted = |part: &str| {
-        let mut parts = named.iter().filter(|name| !name.starts_with("--")).peekable();
+        let mut parts = named
+            .iter()
+            .filter(|name| !name.starts_with("--"))
+            .peekable();
         parts.peek().is_none() || parts.any(|name| name == part)
     };
     let served = Served::start().await;

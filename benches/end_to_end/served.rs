@@ -194,7 +194,10 @@ async fn send(request: reqwest::RequestBuilder, tool: &str, arguments: &Value) -
     let text = answer.text().await.expect("a body");
     // The last event of a stream is the answer.
     let document = match text.rfind("data: {") {
-        Some(at) => text[at + "data: ".len()..].lines().next().unwrap_or_default(),
+        Some(at) => text[at + "data: ".len()..]
+            .lines()
+            .next()
+            .unwrap_or_default(),
         None => &text,
     };
     let answer: Value =

@@ -107,10 +107,14 @@ impl Bridge {
     /// Only those need the session's loop, which tells apart what belongs to which request.
     pub fn may_ask(&self, request: &CustomRequest) -> bool {
         match request.method.as_str() {
-            "tools/list" | "prompts/list" | "prompts/get" | "resources/list"
-            | "resources/templates/list" | "resources/read" | "completion/complete" | "ping" => {
-                false
-            }
+            "tools/list"
+            | "prompts/list"
+            | "prompts/get"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+            | "completion/complete"
+            | "ping" => false,
             "tools/call" => {
                 let params = request.params.as_ref();
                 let name = params.and_then(|params| params.get("name"));

@@ -234,8 +234,7 @@ async fn open(front: &Front, admitted: Admitted, incoming: Incoming) -> Response
         .await
     {
         Ok(answer) => {
-            let mut response =
-                json_text(StatusCode::OK, message::outgoing(&answer, &session.ids));
+            let mut response = json_text(StatusCode::OK, message::outgoing(&answer, &session.ids));
             if let Ok(value) = HeaderValue::from_str(&session.id) {
                 response.headers_mut().insert(SESSION_HEADER, value);
             }
