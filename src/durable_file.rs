@@ -93,6 +93,17 @@ impl Staged {
     }
 }
 
+impl Staged {
+    /// Closes the file and hands it over to the caller, who puts it in its place or removes it.
+    ///
+    /// # Errors
+    /// The disk reports a failure; then the file is removed.
+    pub fn release(mut self) -> Result<PathBuf, FileError> {
+        self.sync()?;
+        Ok(std::mem::take(&mut self.temp))
+    }
+}
+
 impl Drop for Staged {
     fn drop(&mut self) {
         if self.temp.as_os_str().is_empty() {

@@ -53,16 +53,27 @@ impl FileWatch {
         })
     }
 
+    /// Waits until something was done to the file and it has been quiet since, whatever it holds now; false when it
+    /// cannot be watched any longer.
+    ///
+    /// For whoever also writes the file: only they know whether what it holds is what they know of it.
+    pub async fn touched(&mut self) -> bool {
+        if self.events.recv().await.is_none() {
+            return false;
+        }
+        while let Ok(event) = tokio::time::timeout(QUIET, self.events.recv()).await {
+            if event.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Waits until the file has another content; false when it cannot be watched any longer.
     pub async fn changed(&mut self) -> bool {
         loop {
-            if self.events.recv().await.is_none() {
+            if !self.touched().await {
                 return false;
-            }
-            while let Ok(event) = tokio::time::timeout(QUIET, self.events.recv()).await {
-                if event.is_none() {
-                    return false;
-                }
             }
             let now = fingerprint(&self.path);
             // A file that is away for the moment of its replacement is no change.

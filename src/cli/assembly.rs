@@ -17,7 +17,7 @@ use crate::identity::{
     Credentials, Identities, IdentityError, SessionLimits, UserStations, Vault, VaultKey,
     vault_file,
 };
-use crate::knowledge::{KnowledgeState, KnowledgeStore, StoreOptions};
+use crate::knowledge::{KnowledgeStore, StoreOptions};
 use crate::mcp::auth::Authenticator;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::HttpOptions;
@@ -27,13 +27,13 @@ use crate::mcp::http::health::{
 };
 use crate::prompts::site_prompts;
 use crate::resources::ResourceRegistry;
-use crate::resources::equipment::EquipmentResource;
+use crate::resources::equipment::equipment;
 use crate::resources::kinds::KindsCatalog;
 use crate::resources::overview::OverviewResource;
 use crate::resources::point::{PointResource, StationChanges};
 use crate::resources::samples::SamplesResource;
-use crate::resources::space::SpaceResource;
-use crate::resources::standalone_point::StandalonePointResource;
+use crate::resources::space::space;
+use crate::resources::standalone_point::standalone_point;
 use crate::station::boxp::types::TypeCache;
 use crate::station::error::StationError;
 use crate::station::facade::{ServiceState, StationFacade};
@@ -309,9 +309,9 @@ fn resources(knowledge: &Arc<KnowledgeStore>, stations: SharedStations) -> Resou
     ResourceRegistry::default()
         .with(OverviewResource::new(knowledge.clone()))
         .with(KindsCatalog(knowledge.clone()))
-        .with(EquipmentResource(knowledge.clone()))
-        .with(SpaceResource(knowledge.clone()))
-        .with(StandalonePointResource(knowledge.clone()))
+        .with(equipment(knowledge.clone()))
+        .with(space(knowledge.clone()))
+        .with(standalone_point(knowledge.clone()))
         .with(SamplesResource)
         .with(PointResource::new(stations, changes))
 }
@@ -367,10 +367,51 @@ struct KnowledgeFile(Arc<KnowledgeStore>);
 
 impl KnowledgeProbe for KnowledgeFile {
     fn check(&self) -> KnowledgeHealth {
-        let snapshot = self.0.snapshot();
         KnowledgeHealth {
             size: u64::try_from(self.0.file_facts().size).ok(),
-            readable: !matches!(snapshot.state, KnowledgeState::Unreadable(_)),
+            readable: self.0.file_problem().is_none(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_knowledge_file_that_vanished_or_gave_way_to_a_folder_is_unhealthy_and_one_that_never_was_is_not()
+     {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("knowledge.yaml");
+        let probe = |path: &std::path::Path| KnowledgeFile(Arc::new(KnowledgeStore::open(path)));
+        assert_eq!(
+            probe(&path).check(),
+            KnowledgeHealth {
+                size: None,
+                readable: true
+            }
+        );
+        std::fs::write(&path, "spaces: []\n").expect("a file");
+        let health = probe(&path);
+        assert_eq!(
+            health.check(),
+            KnowledgeHealth {
+                size: Some(11),
+                readable: true
+            }
+        );
+        std::fs::remove_file(&path).expect("removed");
+        assert_eq!(
+            health.check(),
+            KnowledgeHealth {
+                size: None,
+                readable: false
+            }
+        );
+        std::fs::create_dir(&path).expect("a folder in its place");
+        assert!(!health.check().readable);
+        std::fs::remove_dir(&path).expect("removed");
+        std::fs::write(&path, "spaces: []\n").expect("the file again");
+        assert!(health.check().readable);
     }
 }

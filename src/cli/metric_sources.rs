@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::knowledge::{KnowledgeState, KnowledgeStore};
+use crate::knowledge::KnowledgeStore;
 use crate::mcp::metrics::{Exposition, MetricSource};
 use crate::station::facade::StationFacade;
 use crate::tools::write_gate::SharedGate;
@@ -60,7 +60,7 @@ impl MetricSource for KnowledgeMetrics {
         let facts = self.0.file_facts();
         let snapshot = self.0.snapshot();
         let document = snapshot.model.document();
-        let is_readable = !matches!(snapshot.state, KnowledgeState::Unreadable(_));
+        let is_readable = self.0.file_problem().is_none();
         let points: usize = document
             .equipment
             .iter()

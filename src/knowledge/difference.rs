@@ -11,7 +11,7 @@ mod folders;
 mod pairing;
 mod references;
 
-pub use baseline::{Baseline, BaselineError, BaselineFile};
+pub use baseline::{Baseline, BaselineError, BaselineFile, StationIdentity};
 pub use compare::{Basis, Difference, Renamed, Retyped, Subtree, compare};
 pub use folders::{MappedFolders, mapped_folders};
 pub use references::{AffectedReference, affected_references};

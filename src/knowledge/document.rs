@@ -12,6 +12,43 @@ use super::format::{self, DocumentFormat};
 /// The newest `schema_version` understood.
 pub const SCHEMA_VERSION: i64 = 1;
 
+/// Key of an equipment entry, kept in `extra`, with the id or the list of ids of the equipment whose air, water or power it
+/// gets.
+pub const SERVED_BY: &str = "served_by";
+
+/// Keys of the root that this version knows, `schedules` among them although it only keeps them.
+const ROOT_KEYS: [&str; 7] = [
+    "schema_version",
+    "station",
+    "spaces",
+    "equipment_types",
+    "equipment",
+    "points",
+    "schedules",
+];
+
+/// Of a key at the root of a document that is none of [`ROOT_KEYS`], the one that it is nearly: a slip of the keyboard, the
+/// singular, other capitals or separators.
+pub fn mistyped_root_key(key: &str) -> Option<&'static str> {
+    let letters = |text: &str| {
+        let letters = text.chars().filter(|letter| letter.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    let key = letters(key);
+    ROOT_KEYS.into_iter().find(|known| {
+        let known = letters(known);
+        let most = if known.len() > 6 { 2 } else { 1 };
+        strsim::damerau_levenshtein(&key, &known) <= most
+    })
+}
+
+/// The keys at the root of a document that this version does not know, those that begin with `_` excepted: they say of
+/// themselves that they are remarks (Tool surface §9.1).
+pub fn unknown_root_keys(document: &KnowledgeDocument) -> impl Iterator<Item = &str> {
+    let keys = document.extra.keys().map(String::as_str);
+    keys.filter(|key| !key.starts_with('_') && !ROOT_KEYS.contains(key))
+}
+
 /// A whole knowledge document in file order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnowledgeDocument {
@@ -237,6 +274,16 @@ impl TypicalPoint {
 }
 
 impl Equipment {
+    /// Ids of the equipment whose air, water or power it gets, as they are written: some may name nothing.
+    pub fn served_by(&self) -> impl Iterator<Item = &str> {
+        let ids = match self.extra.get(SERVED_BY) {
+            Some(Value::Array(ids)) => ids.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        ids.iter().filter_map(Value::as_str)
+    }
+
     /// The entry in file form; absent and empty fields are left out.
     pub fn to_tree(&self) -> Value {
         let mut map = Map::new();

@@ -1,6 +1,6 @@
 //! Errors of the knowledge layer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -16,6 +16,11 @@ pub enum KnowledgeError {
         #[source]
         source: std::io::Error,
     },
+    #[error(
+        "the knowledge file {path} is not there any more; put it back, or accept that the model is empty without it",
+        path = path.display()
+    )]
+    Gone { path: PathBuf },
     #[error(
         "the knowledge document {origin} has {size} bytes, more than the limit of {limit}; split the site or remove notes"
     )]
@@ -84,11 +89,15 @@ pub enum EditError {
     Unreadable(#[from] KnowledgeUnreadable),
     /// Somebody else changed the file since it was last read.
     #[error(
-        "The knowledge file {path} was changed by another program since it was read. Call reloadKnowledge, look at the \
-         result, then repeat the edit.",
-        path = path.display()
+        "The knowledge file {path} was changed by another program since it was read.{kept} Call reloadKnowledge, look at \
+         the result, then repeat the edit.",
+        path = path.display(), kept = kept_text(kept.as_deref())
     )]
-    ChangedOnDisk { path: PathBuf },
+    ChangedOnDisk {
+        path: PathBuf,
+        /// Where a state of the file is kept that another change from outside overtook.
+        kept: Option<PathBuf>,
+    },
     #[error("The knowledge was not changed: {0}.")]
     Save(#[from] FileError),
     /// The changed or imported document breaks a rule of its format.
@@ -106,6 +115,15 @@ pub enum EditError {
         /// `errorData` of the answer.
         data: Map<String, Value>,
     },
+}
+
+fn kept_text(kept: Option<&Path>) -> String {
+    kept.map_or_else(String::new, |kept| {
+        format!(
+            " It was changed twice meanwhile: what it held in between is kept in {}.",
+            kept.display()
+        )
+    })
 }
 
 impl EditError {

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde_json::json;
 
 use self::matching::{Best, best, best_role, kind_candidates, type_candidates};
+use super::document::SERVED_BY;
 use super::{
     Equipment, EquipmentType, KnowledgeDocument, KnowledgeModel, STANDARD_TYPES, Space,
     StandalonePoint, decode, format,
@@ -184,7 +185,7 @@ impl<'a> Reader<'a> {
             let parent = self.space_of(component).filter(|parent| *parent != id);
             self.findings.document.spaces.push(Space {
                 id,
-                name: Some(shown(component).to_owned()),
+                name: name(component),
                 space_type: is_site
                     .then_some("building")
                     .or(space_type)
@@ -242,12 +243,12 @@ impl<'a> Reader<'a> {
             let mut extra = serde_json::Map::new();
             let served_by = self.sources_of(component);
             if !served_by.is_empty() {
-                extra.insert("served_by".to_owned(), json!(served_by));
+                extra.insert(SERVED_BY.to_owned(), json!(served_by));
             }
             let space = self.space_of(component);
             self.findings.document.equipment.push(Equipment {
                 id,
-                name: Some(shown(component).to_owned()),
+                name: name(component),
                 equipment_type,
                 space,
                 ord: Some(component.ord.clone()),
@@ -340,7 +341,7 @@ impl<'a> Reader<'a> {
             let space = self.space_of(component);
             self.findings.document.points.push(StandalonePoint {
                 id,
-                name: Some(shown(component).to_owned()),
+                name: name(component),
                 space,
                 ord: Some(component.ord.clone()),
                 kind,
@@ -486,6 +487,12 @@ fn shown(component: &TaggedComponent) -> &str {
         _ => None,
     });
     dis.unwrap_or(&component.display_name)
+}
+
+/// The name as entries may have it: a station takes line breaks too.
+fn name(component: &TaggedComponent) -> Option<String> {
+    let name = shown(component).replace(char::is_control, " ");
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Ords of the components above, nearest first.

@@ -7,6 +7,7 @@
 mod audit;
 mod backup;
 mod editing;
+mod exchange;
 mod reading;
 mod saving;
 mod watching;
@@ -36,6 +37,9 @@ pub enum KnowledgeState {
     /// No file: the model is empty and a first save will create it.
     Missing,
     Loaded,
+    /// The file that the model was read from is gone, or something stands in its place that cannot be read: the model is
+    /// the last good one, and edits are refused until the file is back or reloadKnowledge was called.
+    Lost(Arc<KnowledgeError>),
     /// The file exists but cannot be used; edits are refused until it is repaired and read again, or replaced.
     Unreadable(Arc<KnowledgeError>),
 }
@@ -52,6 +56,24 @@ pub struct KnowledgeSnapshot {
 }
 
 impl KnowledgeSnapshot {
+    /// What is wrong with the file; none while the model is that of the file, or there is no file yet.
+    pub fn problem(&self) -> Option<&Arc<KnowledgeError>> {
+        match &self.state {
+            KnowledgeState::Lost(error) | KnowledgeState::Unreadable(error) => Some(error),
+            KnowledgeState::Missing | KnowledgeState::Loaded => None,
+        }
+    }
+
+    /// Why the model is not what the file holds now, as part of an answer that comes from it; none while it is.
+    pub fn staleness(&self) -> Option<String> {
+        match &self.state {
+            KnowledgeState::Lost(error) => Some(format!(
+                "this is the model as it was last read, and it cannot be changed: {error}. Then call reloadKnowledge."
+            )),
+            _ => None,
+        }
+    }
+
     fn empty(state: KnowledgeState) -> Self {
         Self {
             model: Arc::default(),
@@ -149,6 +171,7 @@ impl KnowledgeStore {
     /// The same with other options.
     pub fn open_with(path: impl Into<PathBuf>, options: StoreOptions) -> Self {
         let path = path.into();
+        exchange::recover(&path);
         let current = RwLock::new(read(&path));
         Self {
             shared: Arc::new(Shared {
@@ -185,10 +208,10 @@ impl KnowledgeStore {
         self.shared.snapshot()
     }
 
-    /// The shared snapshot of a file that can be used.
+    /// The shared snapshot of a file that can be used, or could when it was last there.
     ///
     /// # Errors
-    /// The file exists but cannot be read or understood (Tool surface §5.3, −32004).
+    /// The file exists but cannot be understood, or could never be read (Tool surface §5.3, −32004).
     pub fn readable(&self) -> Result<KnowledgeSnapshot, KnowledgeUnreadable> {
         let snapshot = self.snapshot();
         match snapshot.state {
@@ -196,7 +219,28 @@ impl KnowledgeStore {
                 path: self.shared.path.clone(),
                 detail,
             }),
-            KnowledgeState::Missing | KnowledgeState::Loaded => Ok(snapshot),
+            KnowledgeState::Missing | KnowledgeState::Loaded | KnowledgeState::Lost(_) => {
+                Ok(snapshot)
+            }
+        }
+    }
+
+    /// What is wrong with the file as far as its name shows it now, before anybody noticed the change and read it again.
+    pub fn file_problem(&self) -> Option<String> {
+        let snapshot = self.snapshot();
+        if let Some(error) = snapshot.problem() {
+            return Some(error.to_string());
+        }
+        let must_exist = matches!(snapshot.state, KnowledgeState::Loaded);
+        match reading::regular_file(self.path()) {
+            Ok(None) if must_exist => Some(
+                KnowledgeError::Gone {
+                    path: self.shared.path.clone(),
+                }
+                .to_string(),
+            ),
+            Ok(_) => None,
+            Err(error) => Some(error.to_string()),
         }
     }
 
@@ -214,10 +258,11 @@ impl KnowledgeStore {
     pub fn file_facts(&self) -> KnowledgeFileFacts {
         let path = &self.shared.path;
         let metadata = std::fs::metadata(path).ok();
+        let is_file = metadata.as_ref().is_some_and(std::fs::Metadata::is_file);
         KnowledgeFileFacts {
             path: path.clone(),
             exists: metadata.is_some(),
-            readable: std::fs::File::open(path).is_ok(),
+            readable: is_file && std::fs::File::open(path).is_ok(),
             writable: is_writable(path),
             size: metadata
                 .as_ref()
@@ -262,7 +307,8 @@ impl Shared {
 /// Whether a file can be written: opened for appending, or, while absent, its folder accepts files.
 pub fn is_writable(path: &Path) -> bool {
     if path.exists() {
-        return std::fs::OpenOptions::new().append(true).open(path).is_ok();
+        // A pipe would keep whoever opens it waiting.
+        return path.is_file() && std::fs::OpenOptions::new().append(true).open(path).is_ok();
     }
     match path
         .parent()
@@ -274,5 +320,7 @@ pub fn is_writable(path: &Path) -> bool {
     }
 }
 
+#[cfg(test)]
+mod outside_tests;
 #[cfg(test)]
 mod tests;

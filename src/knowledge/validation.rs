@@ -5,7 +5,7 @@ use std::fmt;
 
 use indexmap::IndexMap;
 
-use super::document::KnowledgeDocument;
+use super::document::{KnowledgeDocument, SERVED_BY, mistyped_root_key, unknown_root_keys};
 use super::model::KnowledgeModel;
 use crate::station::ord::Ord;
 
@@ -22,7 +22,13 @@ pub enum KnowledgeWarning {
     DuplicateId {
         section: &'static str,
         id: String,
-        count: usize,
+        /// Positions in the section.
+        places: Vec<usize>,
+    },
+    /// A key at the root of the file that is nearly the name of a section: what stands there is not seen.
+    MistypedSection {
+        key: String,
+        section: &'static str,
     },
     /// A field names an entry that does not exist.
     UnknownReference {
@@ -84,9 +90,23 @@ impl fmt::Display for KnowledgeWarning {
             Self::MissingIds { section, count } => {
                 write!(out, "{section}: {count} entries have no id")
             }
-            Self::DuplicateId { section, id, count } => {
-                write!(out, "{section}: the id '{id}' is used {count} times")
+            Self::DuplicateId {
+                section,
+                id,
+                places,
+            } => {
+                let paths = places.iter().map(|at| format!("{section}[{at}]"));
+                write!(
+                    out,
+                    "{section}: the id '{id}' is used {} times, at {}; none of them can be edited",
+                    places.len(),
+                    paths.collect::<Vec<_>>().join(", ")
+                )
             }
+            Self::MistypedSection { key, section } => write!(
+                out,
+                "the key '{key}' is no section and its entries are not seen; write '{section}' if that is what it is"
+            ),
             Self::UnknownReference {
                 section,
                 id,
@@ -152,6 +172,12 @@ pub fn validate(model: &KnowledgeModel) -> Vec<KnowledgeWarning> {
     for (section, ids) in ids_by_section(document) {
         check_ids(section, &ids, &mut found);
     }
+    found.extend(unknown_root_keys(document).filter_map(|key| {
+        Some(KnowledgeWarning::MistypedSection {
+            key: key.to_owned(),
+            section: mistyped_root_key(key)?,
+        })
+    }));
     check_equipment(model, &mut found);
     for space in &document.spaces {
         check_reference(
@@ -274,15 +300,15 @@ fn check_ids(section: &'static str, ids: &[&str], found: &mut Vec<KnowledgeWarni
             count: missing,
         });
     }
-    let mut counts: IndexMap<&str, usize> = IndexMap::with_capacity(ids.len());
-    for id in ids.iter().filter(|id| !id.is_empty()) {
-        *counts.entry(id).or_default() += 1;
+    let mut places: IndexMap<&str, Vec<usize>> = IndexMap::with_capacity(ids.len());
+    for (at, id) in ids.iter().enumerate().filter(|(_, id)| !id.is_empty()) {
+        places.entry(id).or_default().push(at);
     }
-    let repeated = counts.into_iter().filter(|(_, count)| *count > 1);
-    found.extend(repeated.map(|(id, count)| KnowledgeWarning::DuplicateId {
+    let repeated = places.into_iter().filter(|(_, places)| places.len() > 1);
+    found.extend(repeated.map(|(id, places)| KnowledgeWarning::DuplicateId {
         section,
         id: id.to_owned(),
-        count,
+        places,
     }));
 }
 
@@ -304,6 +330,16 @@ fn check_equipment(model: &KnowledgeModel, found: &mut Vec<KnowledgeWarning>) {
             |id| model.space(id).is_some(),
             found,
         );
+        for source in entry.served_by() {
+            check_reference(
+                "equipment",
+                &entry.id,
+                SERVED_BY,
+                &Some(source.to_owned()),
+                |id| model.equipment(id).is_some(),
+                found,
+            );
+        }
         if is_blank(&entry.ord) {
             found.push(KnowledgeWarning::MissingOrd {
                 section: "equipment",
@@ -500,7 +536,7 @@ points:
             texts(site),
             [
                 "spaces: 2 entries have no id",
-                "spaces: the id 'a' is used 2 times",
+                "spaces: the id 'a' is used 2 times, at spaces[0], spaces[5]; none of them can be edited",
                 "equipment 'e-2': unknown type 'x'",
                 "equipment 'e-2': unknown space 'y'",
                 "equipment 'E_3': the ord is missing",

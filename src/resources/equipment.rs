@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-
-use super::knowledge_entry::readable;
-use super::{Address, Resource, ResourceDefinition, ResourceError};
-use crate::knowledge::{KnowledgeStore, completion};
-use crate::tools::CallContext;
+use super::knowledge_entry::EntryResource;
+use super::{Address, ResourceDefinition};
+use crate::knowledge::{Equipment, KnowledgeStore, completion};
 
 /// The resource family `niagara://equipment/{id}`.
-pub struct EquipmentResource(pub Arc<KnowledgeStore>);
-
-impl Resource for EquipmentResource {
-    fn definition(&self) -> ResourceDefinition {
-        ResourceDefinition {
+pub fn equipment(knowledge: Arc<KnowledgeStore>) -> EntryResource {
+    EntryResource {
+        knowledge,
+        definition: || {
+            ResourceDefinition {
             address: Address::Template("niagara://equipment/{id}".into()),
             other_prefixes: Vec::new(),
             name: "equipment".into(),
@@ -23,28 +20,8 @@ impl Resource for EquipmentResource {
                 .into(),
             mime_type: "application/json",
         }
-    }
-
-    fn read<'a>(
-        &'a self,
-        _context: &'a CallContext,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<String, ResourceError>> {
-        Box::pin(async move {
-            let snapshot = readable(&self.0)?;
-            let entry = snapshot.model.equipment(id);
-            let entry = entry.ok_or(ResourceError::NotFound)?;
-            Ok(entry.to_tree().to_string())
-        })
-    }
-
-    fn complete<'a>(
-        &'a self,
-        _context: &'a CallContext,
-        typed: &'a str,
-    ) -> BoxFuture<'a, Vec<String>> {
-        let snapshot = self.0.snapshot();
-        let found = completion::equipment_ids(snapshot.model.document(), typed);
-        Box::pin(std::future::ready(found))
+        },
+        tree: |model, id| model.equipment(id).map(Equipment::to_tree),
+        ids: completion::equipment_ids,
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::knowledge_entry::readable;
 use super::{Address, Resource, ResourceDefinition, ResourceError};
 use crate::knowledge::kinds::{Kind, kinds};
 use crate::knowledge::{EquipmentType, KnowledgeStore};
@@ -34,7 +33,7 @@ impl Resource for KindsCatalog {
         _id: &'a str,
     ) -> BoxFuture<'a, Result<String, ResourceError>> {
         Box::pin(async move {
-            let snapshot = readable(&self.0)?;
+            let snapshot = self.0.readable()?;
             let types = &snapshot.model.document().equipment_types;
             let trees: Vec<Value> = types.iter().map(EquipmentType::to_tree).collect();
             let kinds: Vec<Value> = kinds().iter().map(Kind::to_tree).collect();

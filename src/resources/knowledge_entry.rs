@@ -1,17 +1,51 @@
 //! What the resources over the knowledge model share.
 
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::ResourceError;
-use crate::knowledge::{KnowledgeSnapshot, KnowledgeState, KnowledgeStore};
+use super::{Resource, ResourceDefinition, ResourceError};
+use crate::knowledge::{KnowledgeDocument, KnowledgeModel, KnowledgeStore};
+use crate::tools::CallContext;
 
-/// The model, unless the file behind it cannot be read: then an entry that is missing says nothing.
-pub fn readable(knowledge: &KnowledgeStore) -> Result<KnowledgeSnapshot, ResourceError> {
-    let snapshot = knowledge.snapshot();
-    if let KnowledgeState::Unreadable(error) = &snapshot.state {
-        return Err(ResourceError::Failed(error.to_string()));
+/// A resource family: the entries of one section by id.
+pub struct EntryResource {
+    pub(super) knowledge: Arc<KnowledgeStore>,
+    pub(super) definition: fn() -> ResourceDefinition,
+    /// The document of the entry with that id.
+    pub(super) tree: fn(&KnowledgeModel, &str) -> Option<Value>,
+    /// Ids that fit what was typed.
+    pub(super) ids: fn(&KnowledgeDocument, &str) -> Vec<String>,
+}
+
+impl Resource for EntryResource {
+    fn definition(&self) -> ResourceDefinition {
+        (self.definition)()
     }
-    Ok(snapshot)
+
+    fn read<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<String, ResourceError>> {
+        let read = || {
+            let snapshot = self.knowledge.readable()?;
+            let tree = (self.tree)(&snapshot.model, id);
+            Ok(tree.ok_or(ResourceError::NotFound)?.to_string())
+        };
+        Box::pin(std::future::ready(read()))
+    }
+
+    fn complete<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        typed: &'a str,
+    ) -> BoxFuture<'a, Vec<String>> {
+        let snapshot = self.knowledge.snapshot();
+        let found = (self.ids)(snapshot.model.document(), typed);
+        Box::pin(std::future::ready(found))
+    }
 }
 
 /// An entry in a few words; what is missing is empty text, as in the answers of the search tools (Tool surface §8.8).
@@ -30,9 +64,9 @@ mod tests {
 
     use super::*;
     use crate::resources::ResourceRegistry;
-    use crate::resources::equipment::EquipmentResource;
-    use crate::resources::space::SpaceResource;
-    use crate::resources::standalone_point::StandalonePointResource;
+    use crate::resources::equipment::equipment;
+    use crate::resources::space::space;
+    use crate::resources::standalone_point::standalone_point;
     use crate::tools::{CallContext, ErrorCode};
 
     const SITE: &str = "
@@ -52,9 +86,9 @@ points:
         std::fs::write(&file, text).expect("write");
         let knowledge = Arc::new(KnowledgeStore::open(file));
         let registry = ResourceRegistry::default()
-            .with(EquipmentResource(knowledge.clone()))
-            .with(SpaceResource(knowledge.clone()))
-            .with(StandalonePointResource(knowledge));
+            .with(equipment(knowledge.clone()))
+            .with(space(knowledge.clone()))
+            .with(standalone_point(knowledge));
         (registry, folder)
     }
 
@@ -117,9 +151,12 @@ points:
             assert_eq!(error.code, ErrorCode::ResourceNotFound);
             assert_eq!(Value::Object(error.data), json!({"uri": uri}));
             let error = broken.read(uri, &context).await.expect_err(uri);
-            assert_eq!(error.code, ErrorCode::Internal);
+            assert_eq!(error.code, ErrorCode::KnowledgeUnreadable);
+            assert_eq!(error.data["uri"], uri);
+            assert_eq!(error.data["reason"], "unreadable");
             assert!(
-                error.message.contains("knowledge.yaml"),
+                error.message.contains("knowledge.yaml")
+                    && error.message.contains("reloadKnowledge"),
                 "{}",
                 error.message
             );

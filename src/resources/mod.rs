@@ -30,6 +30,7 @@ use futures::stream::BoxStream;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 
+use crate::knowledge::KnowledgeUnreadable;
 use crate::station::echo::shortened;
 use crate::tools::{CallContext, ErrorCode, RpcError};
 
@@ -125,6 +126,18 @@ pub enum ResourceError {
     NotFound,
     #[error("{0}")]
     Failed(String),
+    /// The knowledge file cannot be used, so that nothing can be said about the document (Tool surface §5.3, −32004).
+    #[error("{message}")]
+    Knowledge { message: String, path: String },
+}
+
+impl From<KnowledgeUnreadable> for ResourceError {
+    fn from(error: KnowledgeUnreadable) -> Self {
+        Self::Knowledge {
+            message: error.to_string(),
+            path: error.path.display().to_string(),
+        }
+    }
 }
 
 /// What a document holds.
@@ -226,7 +239,8 @@ impl ResourceRegistry {
     /// The result of `resources/read`; the variable is tried as it stands, then percent-decoded.
     ///
     /// # Errors
-    /// −32003 when nothing matches, −32603 when the document could not be read.
+    /// −32003 when nothing matches, −32004 when the knowledge file cannot be used, −32603 when the document could not
+    /// be read for another reason.
     pub async fn read(&self, uri: &str, context: &CallContext) -> Result<Value, RpcError> {
         let not_found = || not_found(uri);
         let (definition, resource, id) = self.find(uri).ok_or_else(not_found)?;
@@ -244,15 +258,7 @@ impl ResourceRegistry {
             Ok(Contents::Bytes(bytes)) => Ok(
                 json!({ "contents": [{ "uri": uri, "mimeType": definition.mime_type, "blob": STANDARD.encode(bytes) }] }),
             ),
-            Err(ResourceError::NotFound) => Err(not_found()),
-            Err(ResourceError::Failed(reason)) => Err(RpcError::new(
-                ErrorCode::Internal,
-                format!(
-                    "The resource '{}' could not be read: {reason}.",
-                    shortened(uri)
-                ),
-            )
-            .with("uri", uri)),
+            Err(error) => Err(error.told(uri, "could not be read")),
         }
     }
 
@@ -361,22 +367,37 @@ fn watched(
     uri: &str,
     outcome: Option<Result<BoxStream<'static, Value>, ResourceError>>,
 ) -> Result<BoxStream<'static, Value>, RpcError> {
-    let uri_text = shortened(uri);
     match outcome {
         Some(Ok(changes)) => Ok(changes),
-        Some(Err(ResourceError::NotFound)) => Err(not_found(uri)),
-        Some(Err(ResourceError::Failed(reason))) => Err(RpcError::new(
-            ErrorCode::Internal,
-            format!("The resource '{uri_text}' cannot be watched: {reason}."),
-        )
-        .with("uri", uri)),
+        Some(Err(error)) => Err(error.told(uri, "cannot be watched")),
         None => Err(RpcError::new(
             ErrorCode::InvalidParams,
             format!(
-                "The resource '{uri_text}' does not change by itself and cannot be subscribed to."
+                "The resource '{}' does not change by itself and cannot be subscribed to.",
+                shortened(uri)
             ),
         )
         .with("uri", uri)),
+    }
+}
+
+impl ResourceError {
+    /// As a client is told of it; `what` names what was not possible with the resource.
+    fn told(self, uri: &str, what: &str) -> RpcError {
+        match self {
+            Self::NotFound => not_found(uri),
+            Self::Failed(reason) => RpcError::new(
+                ErrorCode::Internal,
+                format!("The resource '{}' {what}: {reason}.", shortened(uri)),
+            )
+            .with("uri", uri),
+            Self::Knowledge { message, path } => {
+                RpcError::new(ErrorCode::KnowledgeUnreadable, message)
+                    .with("uri", uri)
+                    .with("path", path)
+                    .with("reason", "unreadable")
+            }
+        }
     }
 }
 

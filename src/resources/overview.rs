@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{Address, Resource, ResourceDefinition, ResourceError};
-use crate::knowledge::{KnowledgeState, KnowledgeStore};
+use crate::knowledge::{KnowledgeStore, KnowledgeUnreadable};
 use crate::tools::CallContext;
 
 /// The facts shown by the overview.
@@ -19,6 +19,8 @@ pub struct Overview {
     pub equipment_type_count: usize,
     pub equipment_count: usize,
     pub standalone_point_count: usize,
+    /// Why the model is not what the file holds now.
+    pub stale: Option<String>,
 }
 
 /// Whoever holds the knowledge model.
@@ -26,16 +28,13 @@ pub trait OverviewSource: Send + Sync {
     /// The facts now.
     ///
     /// # Errors
-    /// A sentence when the knowledge file cannot be read.
-    fn overview(&self) -> Result<Overview, String>;
+    /// The knowledge file cannot be used.
+    fn overview(&self) -> Result<Overview, KnowledgeUnreadable>;
 }
 
 impl OverviewSource for KnowledgeStore {
-    fn overview(&self) -> Result<Overview, String> {
-        let snapshot = self.snapshot();
-        if let KnowledgeState::Unreadable(error) = &snapshot.state {
-            return Err(error.to_string());
-        }
+    fn overview(&self) -> Result<Overview, KnowledgeUnreadable> {
+        let snapshot = self.readable()?;
         let document = snapshot.model.document();
         Ok(Overview {
             station: document.station.clone(),
@@ -44,6 +43,7 @@ impl OverviewSource for KnowledgeStore {
             equipment_type_count: document.equipment_types.len(),
             equipment_count: document.equipment.len(),
             standalone_point_count: document.points.len(),
+            stale: snapshot.staleness(),
         })
     }
 }
@@ -79,16 +79,19 @@ impl Resource for OverviewResource {
         _id: &'a str,
     ) -> BoxFuture<'a, Result<String, ResourceError>> {
         Box::pin(async move {
-            let overview = self.source.overview().map_err(ResourceError::Failed)?;
-            Ok(json!({
+            let overview = self.source.overview()?;
+            let mut document = json!({
                 "station": overview.station,
                 "schemaVersion": overview.schema_version,
                 "spaceCount": overview.space_count,
                 "equipmentTypeCount": overview.equipment_type_count,
                 "equipmentCount": overview.equipment_count,
                 "standalonePointCount": overview.standalone_point_count,
-            })
-            .to_string())
+            });
+            if let Some(staleness) = overview.stale {
+                document["stale"] = json!(staleness);
+            }
+            Ok(document.to_string())
         })
     }
 }

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::knowledge_entry::{readable, summary};
-use super::{Address, Resource, ResourceDefinition, ResourceError};
+use super::knowledge_entry::{EntryResource, summary};
+use super::{Address, ResourceDefinition};
 use crate::knowledge::{KnowledgeDocument, KnowledgeStore, Space, completion};
-use crate::tools::CallContext;
 
 /// The resource family `niagara://space/{id}`.
-pub struct SpaceResource(pub Arc<KnowledgeStore>);
-
-impl Resource for SpaceResource {
-    fn definition(&self) -> ResourceDefinition {
-        ResourceDefinition {
+pub fn space(knowledge: Arc<KnowledgeStore>) -> EntryResource {
+    EntryResource {
+        knowledge,
+        definition: || {
+            ResourceDefinition {
             address: Address::Template("niagara://space/{id}".into()),
             other_prefixes: vec!["niagara://spaces/".into()],
             name: "space".into(),
@@ -25,28 +23,12 @@ impl Resource for SpaceResource {
                     .into(),
             mime_type: "application/json",
         }
-    }
-
-    fn read<'a>(
-        &'a self,
-        _context: &'a CallContext,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<String, ResourceError>> {
-        Box::pin(async move {
-            let snapshot = readable(&self.0)?;
-            let space = snapshot.model.space(id).ok_or(ResourceError::NotFound)?;
-            Ok(with_contents(space, snapshot.model.document()).to_string())
-        })
-    }
-
-    fn complete<'a>(
-        &'a self,
-        _context: &'a CallContext,
-        typed: &'a str,
-    ) -> BoxFuture<'a, Vec<String>> {
-        let snapshot = self.0.snapshot();
-        let found = completion::space_ids(snapshot.model.document(), typed);
-        Box::pin(std::future::ready(found))
+        },
+        tree: |model, id| {
+            let space = model.space(id)?;
+            Some(with_contents(space, model.document()))
+        },
+        ids: completion::space_ids,
     }
 }
 

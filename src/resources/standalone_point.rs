@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-
-use super::knowledge_entry::readable;
-use super::{Address, Resource, ResourceDefinition, ResourceError};
-use crate::knowledge::{KnowledgeStore, completion};
-use crate::tools::CallContext;
+use super::knowledge_entry::EntryResource;
+use super::{Address, ResourceDefinition};
+use crate::knowledge::{KnowledgeStore, StandalonePoint, completion};
 
 /// The resource family `niagara://standalone-point/{id}`.
-pub struct StandalonePointResource(pub Arc<KnowledgeStore>);
-
-impl Resource for StandalonePointResource {
-    fn definition(&self) -> ResourceDefinition {
-        ResourceDefinition {
+pub fn standalone_point(knowledge: Arc<KnowledgeStore>) -> EntryResource {
+    EntryResource {
+        knowledge,
+        definition: || {
+            ResourceDefinition {
             address: Address::Template("niagara://standalone-point/{id}".into()),
             other_prefixes: vec!["niagara://standalone-points/".into()],
             name: "standalone-point".into(),
@@ -24,28 +21,8 @@ impl Resource for StandalonePointResource {
                     .into(),
             mime_type: "application/json",
         }
-    }
-
-    fn read<'a>(
-        &'a self,
-        _context: &'a CallContext,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<String, ResourceError>> {
-        Box::pin(async move {
-            let snapshot = readable(&self.0)?;
-            let entry = snapshot.model.standalone_point(id);
-            let entry = entry.ok_or(ResourceError::NotFound)?;
-            Ok(entry.to_tree().to_string())
-        })
-    }
-
-    fn complete<'a>(
-        &'a self,
-        _context: &'a CallContext,
-        typed: &'a str,
-    ) -> BoxFuture<'a, Vec<String>> {
-        let snapshot = self.0.snapshot();
-        let found = completion::standalone_point_ids(snapshot.model.document(), typed);
-        Box::pin(std::future::ready(found))
+        },
+        tree: |model, id| model.standalone_point(id).map(StandalonePoint::to_tree),
+        ids: completion::standalone_point_ids,
     }
 }

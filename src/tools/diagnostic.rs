@@ -9,7 +9,7 @@ use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, T
 use super::schema::{self, object};
 use super::station_access::{SharedStations, scope, station_error};
 use super::{Arguments, CallContext};
-use crate::knowledge::{KnowledgeState, KnowledgeStore};
+use crate::knowledge::KnowledgeStore;
 use crate::station::facade::Probe;
 
 /// `getServerInfo`.
@@ -65,8 +65,8 @@ impl Tool for GetServerInfo {
                 "lastModifiedMs": facts.last_modified_ms,
                 "exists": facts.exists,
             });
-            if let KnowledgeState::Unreadable(error) = &snapshot.state {
-                knowledge["error"] = json!(error.to_string());
+            if let Some(problem) = self.0.file_problem() {
+                knowledge["error"] = json!(problem);
             }
             let tools: Vec<String> = server.tools().into_iter().map(|(name, _)| name).collect();
             let resources: Vec<String> =

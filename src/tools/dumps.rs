@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::context::ServerFacts;
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
+use super::service_health::service_word;
 use super::station_access::{SharedStations, scope};
 use super::{Arguments, CallContext, ErrorCode};
 use crate::knowledge::{KnowledgeState, KnowledgeStore};
@@ -98,8 +99,8 @@ impl Tool for GetDiagnosticDump {
             for (key, count) in entry_counts(&self.knowledge) {
                 knowledge[key] = json!(count);
             }
-            if let KnowledgeState::Unreadable(error) = self.knowledge.snapshot().state {
-                knowledge["error"] = json!(error.to_string());
+            if let Some(problem) = self.knowledge.file_problem() {
+                knowledge["error"] = json!(problem);
             }
             let mut answer = json!({
                 "server": {
@@ -170,18 +171,14 @@ async fn health(
         Ok(station) => station.services(&scope(context)).await.ok(),
         Err(_) => None,
     };
-    let word = |state: Option<&ServiceState>| match state {
-        Some(ServiceState::Available) => "ok",
-        Some(ServiceState::Unavailable) => "unavailable",
-        Some(ServiceState::Failed(_)) | None => "error",
-    };
+    let word = |state: Option<&ServiceState>| state.map_or("error", service_word);
     HealthWords {
         alarm_service: word(services.as_ref().map(|(alarm, _)| alarm)),
         history_service: word(services.as_ref().map(|(_, history)| history)),
         knowledge_file: match knowledge.snapshot().state {
-            KnowledgeState::Loaded => "ok",
+            _ if knowledge.file_problem().is_some() => "no-store",
             KnowledgeState::Missing => "empty",
-            KnowledgeState::Unreadable(_) => "no-store",
+            _ => "ok",
         },
     }
 }

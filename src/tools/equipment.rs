@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::knowledge_arguments::{Fields, edit, id_result, list_schema, refused};
+use super::knowledge_arguments::{EntryChange, EntryTool, Fields, edit, list_schema, refused};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, ObjectSchema, object};
 use super::{Arguments, CallContext, ToolError};
@@ -51,76 +51,52 @@ fn equipment(fields: Fields<'_>) -> Result<Equipment, ToolError> {
 }
 
 /// `createEquipment`.
-pub struct CreateEquipment(pub Arc<KnowledgeStore>);
-
-impl Tool for CreateEquipment {
-    fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
-            "createEquipment",
-            Category::WalkthroughWrite,
-            Annotations::MUTATION,
-            "Adds one piece of equipment to the knowledge and saves it. The id must be new; type and space must exist. \
+pub fn create_equipment(knowledge: Arc<KnowledgeStore>) -> EntryTool {
+    EntryTool {
+        knowledge,
+        name: "createEquipment",
+        description: "Adds one piece of equipment to the knowledge and saves it. The id must be new; type and space must exist. \
              The station is not changed. Example: {\"id\":\"ahu-1\",\"name\":\"AHU 1\",\"type\":\"ahu\",\
              \"ord\":\"station:|slot:/Drivers/BacnetNetwork/AHU_1\",\"points\":{\"supply_air_temp\":\
              \"station:|slot:/Drivers/BacnetNetwork/AHU_1/points/SupplyTemp\"}}.",
-        )
-        .input(equipment_schema())
-        .output(id_result())
-    }
-
-    fn run<'a>(
-        &'a self,
-        context: &'a CallContext,
-        arguments: Arguments,
-    ) -> BoxFuture<'a, ToolResult> {
-        Box::pin(async move {
-            let equipment = equipment(Fields::of(&arguments))?;
-            let id = equipment.id.clone();
-            edit(&self.0, context, "createEquipment", &id, move |document| {
+        input: equipment_schema,
+        change: |fields| {
+            let equipment = equipment(fields)?;
+            Ok(EntryChange::new(equipment.id.clone(), move |document| {
                 operations::create_equipment(document, equipment)
-            })
-            .await?;
-            Ok(ToolOutput::json(json!({"ok": true, "id": id})))
-        })
+            }))
+        },
     }
 }
 
 /// `updateEquipment`.
-pub struct UpdateEquipment(pub Arc<KnowledgeStore>);
-
-impl Tool for UpdateEquipment {
-    fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
-            "updateEquipment",
-            Category::WalkthroughWrite,
-            Annotations::MUTATION,
-            "Changes fields of equipment in the knowledge and saves it. Only the fields given change; aliases and notes \
+pub fn update_equipment(knowledge: Arc<KnowledgeStore>) -> EntryTool {
+    EntryTool {
+        knowledge,
+        name: "updateEquipment",
+        description: "Changes fields of equipment in the knowledge and saves it. Only the fields given change; aliases and notes \
              replace the whole list, points are added to those that are there; an empty text clears a field. Type and \
              space must exist. deleteKnowledge removes a role, renameKnowledge changes the id or a role. \
              Example: {\"id\":\"ahu-1\",\"space\":\"floor-1\",\"notes\":[\"Filter changed in May\"]}.",
-        )
-        .input(
+        input: || {
             object()
                 .required("id", schema::string("Id of the equipment."))
                 .optional("name", schema::string("Name people use."))
                 .optional("aliases", list_schema("Other names; replaces the list."))
-                .optional("type", schema::string("Id of an equipment type that exists."))
-                .optional("space", schema::string("Id of the space it is in or serves; empty for none."))
+                .optional(
+                    "type",
+                    schema::string("Id of an equipment type that exists."),
+                )
+                .optional(
+                    "space",
+                    schema::string("Id of the space it is in or serves; empty for none."),
+                )
                 .optional("ord", schema::string(ORD))
                 .optional("description", schema::string("Free text."))
                 .optional("points", schema::typed("object", POINTS))
-                .optional("notes", list_schema("Notes of people; replaces the list.")),
-        )
-        .output(id_result())
-    }
-
-    fn run<'a>(
-        &'a self,
-        context: &'a CallContext,
-        arguments: Arguments,
-    ) -> BoxFuture<'a, ToolResult> {
-        Box::pin(async move {
-            let fields = Fields::of(&arguments);
+                .optional("notes", list_schema("Notes of people; replaces the list."))
+        },
+        change: |fields| {
             let id = fields.required_text("id")?;
             let update = EquipmentUpdate {
                 name: fields.text("name")?,
@@ -132,13 +108,10 @@ impl Tool for UpdateEquipment {
                 points: fields.points()?,
                 notes: fields.texts("notes")?,
             };
-            let equipment = id.clone();
-            edit(&self.0, context, "updateEquipment", &id, move |document| {
-                operations::update_equipment(document, &equipment, update)
-            })
-            .await?;
-            Ok(ToolOutput::json(json!({"ok": true, "id": id})))
-        })
+            Ok(EntryChange::new(id.clone(), move |document| {
+                operations::update_equipment(document, &id, update)
+            }))
+        },
     }
 }
 

@@ -1,9 +1,13 @@
 //! Arguments and the one way of editing that the tools for knowledge entries share (Tool surface §8.6).
 
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::knowledge_file::editor;
+use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema;
 use super::{Arguments, CallContext, ToolError};
 use crate::knowledge::operations::OperationError;
@@ -23,6 +27,62 @@ pub(super) async fn edit<T: Send + 'static>(
         Ok(Edited::new(audit_id, result))
     };
     Ok(store.edit(&editor(context, tool), tool, change).await?)
+}
+
+/// A change of one entry, as arguments ask for it.
+pub(super) struct EntryChange {
+    id: String,
+    apply: Box<dyn FnOnce(&mut KnowledgeDocument) -> Result<(), OperationError> + Send>,
+}
+
+impl EntryChange {
+    pub(super) fn new(
+        id: String,
+        apply: impl FnOnce(&mut KnowledgeDocument) -> Result<(), OperationError> + Send + 'static,
+    ) -> Self {
+        Self {
+            id,
+            apply: Box::new(apply),
+        }
+    }
+}
+
+/// A tool that makes or changes one entry, saves it, and answers with its id (Tool surface §8.6).
+pub struct EntryTool {
+    pub(super) knowledge: Arc<KnowledgeStore>,
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) input: fn() -> schema::ObjectSchema,
+    pub(super) change: fn(Fields<'_>) -> Result<EntryChange, ToolError>,
+}
+
+impl Tool for EntryTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new(
+            self.name,
+            Category::WalkthroughWrite,
+            Annotations::MUTATION,
+            self.description,
+        )
+        .input((self.input)())
+        .output(
+            schema::object()
+                .required("ok", schema::boolean("Always true; a refusal is an error."))
+                .required("id", schema::string("Id of the entry.")),
+        )
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let EntryChange { id, apply } = (self.change)(Fields::of(&arguments))?;
+            edit(&self.knowledge, context, self.name, &id, apply).await?;
+            Ok(ToolOutput::json(json!({"ok": true, "id": id})))
+        })
+    }
 }
 
 /// A refusal outside the store, as the store would tell it.
@@ -221,11 +281,4 @@ pub(super) fn typical_points_schema() -> Value {
          (list of name patterns) and required.",
         json!({"type": "object"}),
     )
-}
-
-/// The result of a tool that made or changed one entry.
-pub(super) fn id_result() -> schema::ObjectSchema {
-    schema::object()
-        .required("ok", schema::boolean("Always true; a refusal is an error."))
-        .required("id", schema::string("Id of the entry."))
 }

@@ -25,8 +25,8 @@ impl Tool for DeleteKnowledge {
     fn definition(&self) -> ToolDefinition {
         let mut references = schema::one_of(
             "What happens to entries that name the deleted one. refuse: the call is refused and they are listed. follow: \
-             they name its parent space or the type it extends instead, or nothing; equipment loses the ord of a role \
-             that its type no longer has.",
+             they name its parent space or the type it extends instead, or nothing; equipment that it serves (served_by) \
+             does not name it any more; equipment loses the ord of a role that its type no longer has.",
             &["refuse", "follow"],
         );
         references["default"] = json!("refuse");

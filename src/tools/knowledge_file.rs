@@ -10,7 +10,7 @@ use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, T
 use super::schema::{self, object};
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::knowledge::{
-    EditError, Editor, KnowledgeState, KnowledgeStore, KnowledgeUnreadable, validate,
+    EditError, Editor, KnowledgeError, KnowledgeStore, KnowledgeUnreadable, validate,
 };
 
 /// Who edits, as the log of knowledge edits names them.
@@ -24,7 +24,11 @@ pub fn editor(context: &CallContext, tool: &str) -> Editor {
 
 impl From<KnowledgeUnreadable> for ToolError {
     fn from(error: KnowledgeUnreadable) -> Self {
-        unusable(&error, &error.path, "unreadable").with("detail", error.detail.to_string())
+        let reason = match *error.detail {
+            KnowledgeError::Gone { .. } => "changed-on-disk",
+            _ => "unreadable",
+        };
+        unusable(&error, &error.path, reason).with("detail", error.detail.to_string())
     }
 }
 
@@ -33,7 +37,13 @@ impl From<EditError> for ToolError {
         match error {
             EditError::Unreadable(error) => error.into(),
             EditError::ReadOnly { ref path } => unusable(&error, path, "read-only"),
-            EditError::ChangedOnDisk { ref path } => unusable(&error, path, "changed-on-disk"),
+            EditError::ChangedOnDisk { ref path, ref kept } => {
+                let refused = unusable(&error, path, "changed-on-disk");
+                match kept {
+                    Some(kept) => refused.with("keptFile", kept.display().to_string()),
+                    None => refused,
+                }
+            }
             EditError::Save(ref failure) => unusable(&error, &failure.path, "save-failed")
                 .with("detail", failure.source.to_string()),
             EditError::Document(_) => {
@@ -91,10 +101,9 @@ impl Tool for ValidateKnowledge {
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let snapshot = self.0.readable()?;
-            let mut warnings: Vec<String> = validate(&snapshot.model)
-                .iter()
-                .map(ToString::to_string)
-                .collect();
+            let findings = validate(&snapshot.model);
+            let mut warnings: Vec<String> = snapshot.staleness().into_iter().collect();
+            warnings.extend(findings.iter().map(ToString::to_string));
             warnings.extend(snapshot.warnings.iter().cloned());
             Ok(ToolOutput::json(json!({
                 "ok": warnings.is_empty(),
@@ -125,7 +134,8 @@ impl Tool for GetKnowledgeSummary {
                 .required("spaceCount", schema::whole("Spaces."))
                 .required("equipmentTypeCount", schema::whole("Equipment types."))
                 .required("equipmentCount", schema::whole("Equipment entries."))
-                .required("standalonePointCount", schema::whole("Points that belong to no equipment.")),
+                .required("standalonePointCount", schema::whole("Points that belong to no equipment."))
+                .optional("stale", schema::string("Why this is not what the file holds now: it is gone or cannot be read.")),
         )
     }
 
@@ -137,7 +147,7 @@ impl Tool for GetKnowledgeSummary {
         Box::pin(async move {
             let snapshot = self.0.readable()?;
             let document = snapshot.model.document();
-            Ok(ToolOutput::json(json!({
+            let mut answer = json!({
                 "schemaVersion": document.schema_version,
                 "format": snapshot.format.name(),
                 "filePath": self.0.path().display().to_string(),
@@ -145,7 +155,11 @@ impl Tool for GetKnowledgeSummary {
                 "equipmentTypeCount": document.equipment_types.len(),
                 "equipmentCount": document.equipment.len(),
                 "standalonePointCount": document.points.len(),
-            })))
+            });
+            if let Some(staleness) = snapshot.staleness() {
+                answer["stale"] = json!(staleness);
+            }
+            Ok(ToolOutput::json(answer))
         })
     }
 }
@@ -184,10 +198,10 @@ impl Tool for ReloadKnowledge {
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let snapshot = self.0.reload().await;
-            if let KnowledgeState::Unreadable(detail) = snapshot.state {
+            if let Some(detail) = snapshot.problem() {
                 return Err(KnowledgeUnreadable {
                     path: self.0.path().to_owned(),
-                    detail,
+                    detail: detail.clone(),
                 }
                 .into());
             }

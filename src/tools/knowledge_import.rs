@@ -13,11 +13,12 @@ use super::station_access::{SharedStations, component_ord, scope, station_error}
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::knowledge::decode::{Decoded, decode};
 use crate::knowledge::haystack_import::{self, ENTITY_TAGS, Findings, NAMESPACE};
-use crate::knowledge::operations::{ImportMode, Imported, import};
+use crate::knowledge::operations::{ImportMode, Imported, UnknownKey, import};
 use crate::knowledge::{
     Edited, KnowledgeDocument, KnowledgeError, KnowledgeModel, KnowledgeStore, STANDARD_SAMPLE,
     STANDARD_TYPES, format, validate,
 };
+use crate::station::echo::shortened;
 use crate::station::facade::{MAX_TAGGED, TaggedComponent};
 
 const ROOT: &str = "station:|slot:/";
@@ -132,6 +133,7 @@ impl Tool for ImportKnowledge {
                         .await?
                 }
             };
+            remarks.extend(imported.unknown_keys.iter().map(unknown_key));
             let mut answer = answer(mode, &imported, remarks.into_iter().chain(found));
             if let Some(findings) = findings {
                 tell_findings(&mut answer, &findings);
@@ -174,6 +176,16 @@ impl ImportKnowledge {
         remarks.extend(tagged.problems);
         Ok(tagged.items)
     }
+}
+
+/// A remark about a key that is no section.
+fn unknown_key(unknown: &UnknownKey) -> String {
+    let key = shortened(&unknown.key);
+    let fate = match unknown.is_kept {
+        true => "it is kept as it is",
+        false => "what the knowledge has under it already stays, the imported one is left out",
+    };
+    format!("the key '{key}' at the root of the document is not known to this version; {fate}")
 }
 
 /// Counts and doubts of an import of tags.
@@ -233,7 +245,9 @@ fn document_error(error: KnowledgeError) -> ToolError {
             refused.with("size", size).with("limit", limit)
         }
         KnowledgeError::TooDeep { limit, .. } => refused.with("limit", limit),
-        KnowledgeError::Read { .. } | KnowledgeError::Encoding { .. } => refused,
+        KnowledgeError::Read { .. }
+        | KnowledgeError::Gone { .. }
+        | KnowledgeError::Encoding { .. } => refused,
     }
 }
 

@@ -10,7 +10,7 @@ use super::schema::{self, object};
 use super::station_access::{SharedStations, scope};
 use super::{Arguments, CallContext};
 use crate::knowledge::store::is_writable;
-use crate::knowledge::{KnowledgeState, KnowledgeStore, STANDARD_SAMPLE};
+use crate::knowledge::{KnowledgeStore, STANDARD_SAMPLE};
 use crate::station::facade::{FoxState, Interface, OperationRoute, ServiceState, StationReport};
 use crate::station::fox::FoxReport;
 
@@ -77,9 +77,9 @@ impl Tool for GetServiceHealth {
                 "readable": facts.readable,
                 "writable": facts.writable,
             });
-            if let KnowledgeState::Unreadable(error) = self.knowledge.snapshot().state {
+            if let Some(problem) = self.knowledge.file_problem() {
                 file["readable"] = json!(false);
-                file["error"] = json!(error.to_string());
+                file["error"] = json!(problem);
             }
             let sample = if STANDARD_SAMPLE.trim().is_empty() {
                 "empty"
@@ -105,11 +105,19 @@ impl Tool for GetServiceHealth {
     }
 }
 
+/// The state of a service of the station in one word (Tool surface §8.11).
+pub(super) fn service_word(state: &ServiceState) -> &'static str {
+    match state {
+        ServiceState::Available => "ok",
+        ServiceState::Unavailable => "unavailable",
+        ServiceState::Failed(_) => "error",
+    }
+}
+
 fn service_text(state: &ServiceState) -> String {
     match state {
-        ServiceState::Available => "ok".to_owned(),
-        ServiceState::Unavailable => "unavailable".to_owned(),
-        ServiceState::Failed(reason) => format!("error: {reason}"),
+        ServiceState::Failed(reason) => format!("{}: {reason}", service_word(state)),
+        _ => service_word(state).to_owned(),
     }
 }
 

@@ -2,50 +2,36 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-use serde_json::{Map, json};
+use serde_json::Map;
 
-use super::knowledge_arguments::{Fields, edit, id_result, list_schema, texts_schema};
-use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
+use super::knowledge_arguments::{EntryChange, EntryTool, list_schema, texts_schema};
 use super::schema::{self, object};
-use super::{Arguments, CallContext};
 use crate::knowledge::operations::{self, SpaceUpdate};
 use crate::knowledge::{KnowledgeStore, Space};
 
 const TYPE: &str = "What it is: building, floor, zone, room, parking, outdoor, mechanical-room or a word of yours.";
 
 /// `createSpace`.
-pub struct CreateSpace(pub Arc<KnowledgeStore>);
-
-impl Tool for CreateSpace {
-    fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
-            "createSpace",
-            Category::WalkthroughWrite,
-            Annotations::MUTATION,
-            "Adds a space (building, floor, zone, room) to the knowledge of this site and saves it. The id must be new, \
+pub fn create_space(knowledge: Arc<KnowledgeStore>) -> EntryTool {
+    EntryTool {
+        knowledge,
+        name: "createSpace",
+        description: "Adds a space (building, floor, zone, room) to the knowledge of this site and saves it. The id must be new, \
              kebab-case is usual; a parent must exist. The station is not changed. \
              Example: {\"id\":\"floor-1\",\"name\":\"First floor\",\"type\":\"floor\",\"parent\":\"main-building\"}.",
-        )
-        .input(
+        input: || {
             object()
                 .required("id", schema::string("New id, for example floor-1."))
                 .required("name", schema::string("Name people use."))
                 .optional("aliases", texts_schema("Other names, in any language."))
                 .optional("type", schema::string(TYPE))
                 .optional("description", schema::string("Free text."))
-                .optional("parent", schema::string("Id of the space that contains it; empty for none.")),
-        )
-        .output(id_result())
-    }
-
-    fn run<'a>(
-        &'a self,
-        context: &'a CallContext,
-        arguments: Arguments,
-    ) -> BoxFuture<'a, ToolResult> {
-        Box::pin(async move {
-            let fields = Fields::of(&arguments);
+                .optional(
+                    "parent",
+                    schema::string("Id of the space that contains it; empty for none."),
+                )
+        },
+        change: |fields| {
             let space = Space {
                 id: fields.required_text("id")?,
                 name: Some(fields.required_text("name")?),
@@ -56,48 +42,34 @@ impl Tool for CreateSpace {
                 bounds: Map::new(),
                 extra: Map::new(),
             };
-            let id = space.id.clone();
-            edit(&self.0, context, "createSpace", &id, move |document| {
+            Ok(EntryChange::new(space.id.clone(), move |document| {
                 operations::create_space(document, space)
-            })
-            .await?;
-            Ok(ToolOutput::json(json!({"ok": true, "id": id})))
-        })
+            }))
+        },
     }
 }
 
 /// `updateSpace`.
-pub struct UpdateSpace(pub Arc<KnowledgeStore>);
-
-impl Tool for UpdateSpace {
-    fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
-            "updateSpace",
-            Category::WalkthroughWrite,
-            Annotations::MUTATION,
-            "Changes fields of a space in the knowledge and saves it. Only the fields given change; aliases replace the \
+pub fn update_space(knowledge: Arc<KnowledgeStore>) -> EntryTool {
+    EntryTool {
+        knowledge,
+        name: "updateSpace",
+        description: "Changes fields of a space in the knowledge and saves it. Only the fields given change; aliases replace the \
              whole list; an empty text clears a field. A parent must exist and must not lie inside the space. \
              renameKnowledge changes the id. Example: {\"id\":\"floor-1\",\"aliases\":[\"1F\",\"Erdgeschoss\"]}.",
-        )
-        .input(
+        input: || {
             object()
                 .required("id", schema::string("Id of the space."))
                 .optional("name", schema::string("Name people use."))
                 .optional("aliases", list_schema("Other names; replaces the list."))
                 .optional("type", schema::string(TYPE))
                 .optional("description", schema::string("Free text."))
-                .optional("parent", schema::string("Id of the space that contains it; empty for none.")),
-        )
-        .output(id_result())
-    }
-
-    fn run<'a>(
-        &'a self,
-        context: &'a CallContext,
-        arguments: Arguments,
-    ) -> BoxFuture<'a, ToolResult> {
-        Box::pin(async move {
-            let fields = Fields::of(&arguments);
+                .optional(
+                    "parent",
+                    schema::string("Id of the space that contains it; empty for none."),
+                )
+        },
+        change: |fields| {
             let id = fields.required_text("id")?;
             let update = SpaceUpdate {
                 name: fields.text("name")?,
@@ -106,12 +78,9 @@ impl Tool for UpdateSpace {
                 description: fields.text("description")?,
                 parent: fields.text("parent")?,
             };
-            let space = id.clone();
-            edit(&self.0, context, "updateSpace", &id, move |document| {
-                operations::update_space(document, &space, update)
-            })
-            .await?;
-            Ok(ToolOutput::json(json!({"ok": true, "id": id})))
-        })
+            Ok(EntryChange::new(id.clone(), move |document| {
+                operations::update_space(document, &id, update)
+            }))
+        },
     }
 }

@@ -2,50 +2,47 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-use serde_json::{Map, json};
+use serde_json::Map;
 
-use super::knowledge_arguments::{Fields, edit, id_result, list_schema};
-use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
+use super::knowledge_arguments::{EntryChange, EntryTool, list_schema};
 use super::schema::{self, object};
-use super::{Arguments, CallContext};
 use crate::knowledge::operations;
 use crate::knowledge::{KnowledgeStore, StandalonePoint};
 
 /// `createStandalonePoint`.
-pub struct CreateStandalonePoint(pub Arc<KnowledgeStore>);
-
-impl Tool for CreateStandalonePoint {
-    fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
-            "createStandalonePoint",
-            Category::WalkthroughWrite,
-            Annotations::MUTATION,
-            "Adds a point that belongs to no equipment, such as a room sensor, to the knowledge and saves it. The id \
+pub fn create_standalone_point(knowledge: Arc<KnowledgeStore>) -> EntryTool {
+    EntryTool {
+        knowledge,
+        name: "createStandalonePoint",
+        description: "Adds a point that belongs to no equipment, such as a room sensor, to the knowledge and saves it. The id \
              must be new; a space must exist. The station is not changed. \
              Example: {\"id\":\"lobby-co2\",\"name\":\"Lobby CO2\",\"ord\":\"station:|slot:/Drivers/BacnetNetwork/IO/points/LobbyCo2\",\
              \"space\":\"lobby\",\"kind\":\"ppm\",\"role_in_space\":\"co2\"}.",
-        )
-        .input(
+        input: || {
             object()
                 .required("id", schema::string("New id, for example lobby-co2."))
                 .required("name", schema::string("Name people use."))
-                .required("ord", schema::string("Ord of the point; only its syntax is checked."))
+                .required(
+                    "ord",
+                    schema::string("Ord of the point; only its syntax is checked."),
+                )
                 .optional("aliases", list_schema("Other names, in any language."))
-                .optional("space", schema::string("Id of the space it is in; empty for none."))
-                .optional("kind", schema::string("What it measures or does: temperature, humidity, ppm, boolean, …"))
-                .optional("role_in_space", schema::string("What it is for the space, for example room_temp.")),
-        )
-        .output(id_result())
-    }
-
-    fn run<'a>(
-        &'a self,
-        context: &'a CallContext,
-        arguments: Arguments,
-    ) -> BoxFuture<'a, ToolResult> {
-        Box::pin(async move {
-            let fields = Fields::of(&arguments);
+                .optional(
+                    "space",
+                    schema::string("Id of the space it is in; empty for none."),
+                )
+                .optional(
+                    "kind",
+                    schema::string(
+                        "What it measures or does: temperature, humidity, ppm, boolean, …",
+                    ),
+                )
+                .optional(
+                    "role_in_space",
+                    schema::string("What it is for the space, for example room_temp."),
+                )
+        },
+        change: |fields| {
             let point = StandalonePoint {
                 id: fields.required_text("id")?,
                 name: Some(fields.required_text("name")?),
@@ -57,16 +54,9 @@ impl Tool for CreateStandalonePoint {
                 notes: Vec::new(),
                 extra: Map::new(),
             };
-            let id = point.id.clone();
-            edit(
-                &self.0,
-                context,
-                "createStandalonePoint",
-                &id,
-                move |document| operations::create_standalone_point(document, point),
-            )
-            .await?;
-            Ok(ToolOutput::json(json!({"ok": true, "id": id})))
-        })
+            Ok(EntryChange::new(point.id.clone(), move |document| {
+                operations::create_standalone_point(document, point)
+            }))
+        },
     }
 }

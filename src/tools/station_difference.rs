@@ -13,10 +13,11 @@ use super::station_access::{SharedStations, scope, sentence, station_error};
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::knowledge::difference::{
     AffectedReference, Baseline, BaselineError, BaselineFile, Difference, MappedFolders, Renamed,
-    Retyped, Subtree, affected_references, components_in, mapped_folders, since,
+    Retyped, StationIdentity, Subtree, affected_references, components_in, mapped_folders, since,
 };
 use crate::knowledge::{EditError, KnowledgeDocument, KnowledgeStore};
-use crate::station::facade::ListedComponent;
+use crate::station::facade::{ListedComponent, StationFacade};
+use crate::station::http::CallScope;
 use crate::station::ord::SlotPath;
 
 /// `diffStation`.
@@ -35,7 +36,8 @@ impl Tool for DiffStation {
              was last verified: components that are gone, new, renamed or moved, and of another type, each with the \
              references of the model that it touches and where they would lead now. A renamed component is known by its \
              handle and type; if the station has given nearly all components new handles, by folder, type and what lies \
-             below it. With 'markVerified' the present state is then kept as the verified one, in a file beside the \
+             below it. If this is another station than the verified one, 'otherStation' is true and nothing is marked \
+             without 'acceptOtherStation'. With 'markVerified' the present state is then kept as the verified one, in a file beside the \
              knowledge file; nothing else is changed, on the station nothing at all. Call it so once the model is right. \
              Example: {} or {\"markVerified\":true}.",
         )
@@ -49,6 +51,14 @@ impl Tool for DiffStation {
                         "default": false,
                     }),
                 )
+                .optional(
+                    "acceptOtherStation",
+                    json!({
+                        "type": "boolean",
+                        "description": "Let markVerified replace the verified state of another station.",
+                        "default": false,
+                    }),
+                )
                 .optional("limit", schema::integer_between("Most items per list.", 1, 1000, 200)),
         )
         .output(
@@ -56,6 +66,9 @@ impl Tool for DiffStation {
                 .required("hasBaseline", schema::boolean("Whether the model was verified before; if not, there is nothing to compare with."))
                 .optional("verifiedAt", schema::string("When."))
                 .optional("verifiedBy", schema::string("By whom."))
+                .optional("station", schema::string("Name of this station; absent if it does not tell."))
+                .optional("verifiedStation", schema::string("Name of the station that the model was verified against."))
+                .required("otherStation", schema::boolean("Whether the model was verified against another station: by name, or by host where both are known."))
                 .required("folders", schema::list("Folders that are compared.", json!({"type": "string"})))
                 .required(
                     "unverifiedFolders",
@@ -84,6 +97,7 @@ impl Tool for DiffStation {
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let marks = arguments.boolean("markVerified", false);
+            let accepts_other = arguments.boolean("acceptOtherStation", false);
             let limit = arguments.count("limit", 200);
             let snapshot = self.knowledge.readable()?;
             if marks && self.knowledge.is_read_only() {
@@ -91,18 +105,27 @@ impl Tool for DiffStation {
                 return Err(EditError::ReadOnly { path }.into());
             }
             let station = self.stations.for_caller(&context.principal)?;
-            let listed = station
-                .list_components(&scope(context), &SlotPath::root())
-                .await
+            let scope = scope(context);
+            let root = SlotPath::root();
+            let (listed, identity) = futures::join!(
+                station.list_components(&scope, &root),
+                identity(&station, &scope)
+            );
+            let listed = listed
                 .map_err(|error| station_error(error, "station:|slot:/"))?
                 .ok_or_else(incomplete)?;
             let marker = marks.then(|| Marker {
                 time: station.now().to_rfc3339_opts(SecondsFormat::Secs, true),
                 principal: context.principal.to_string(),
+                accepts_other,
             });
             let file = BaselineFile::beside(self.knowledge.path());
             let model = snapshot.model.clone();
-            let work = move || answer(&file, model.document(), &listed, marker, limit);
+            let now = StationNow {
+                identity,
+                components: listed,
+            };
+            let work = move || answer(&file, model.document(), now, marker, limit);
             let done = tokio::task::spawn_blocking(work).await;
             let done = done.map_err(|error| {
                 tracing::error!(%error, "the comparison with the verified state ended early");
@@ -119,15 +142,35 @@ impl Tool for DiffStation {
 struct Marker {
     time: String,
     principal: String,
+    accepts_other: bool,
+}
+
+/// The station as it is.
+struct StationNow {
+    identity: Option<StationIdentity>,
+    components: Vec<ListedComponent>,
+}
+
+/// Which station this is; none when it does not tell, which is no reason not to compare.
+async fn identity(station: &StationFacade, scope: &CallScope) -> Option<StationIdentity> {
+    let (name, host_id) = futures::join!(station.station_name(scope), station.host_id(scope));
+    match name {
+        Ok(name) => Some(StationIdentity::new(name, host_id.as_deref())),
+        Err(error) => {
+            tracing::warn!(%error, "the station does not tell its name: whether it is the verified one stays open");
+            None
+        }
+    }
 }
 
 fn answer(
     file: &BaselineFile,
     document: &KnowledgeDocument,
-    listed: &[ListedComponent],
+    now: StationNow,
     marker: Option<Marker>,
     limit: usize,
 ) -> Result<Value, ToolError> {
+    let listed = now.components.as_slice();
     let folders = mapped_folders(document);
     let baseline = match file.load() {
         // A new baseline replaces one that cannot be understood.
@@ -142,6 +185,26 @@ fn answer(
         answer.insert("verifiedAt".to_owned(), json!(baseline.verified_at));
         answer.insert("verifiedBy".to_owned(), json!(baseline.verified_by));
     }
+    let verified = baseline.as_ref().and_then(|known| known.station.as_ref());
+    let other = match (&now.identity, verified) {
+        (Some(now), Some(verified)) if !now.is_same(verified) => Some((now, verified)),
+        _ => None,
+    };
+    if let (Some((now, verified)), Some(marker)) = (other, &marker)
+        && !marker.accepts_other
+    {
+        return Err(refuse_other(now, verified));
+    }
+    for (key, station) in [
+        ("station", now.identity.as_ref()),
+        ("verifiedStation", verified),
+    ] {
+        if let Some(station) = station {
+            answer.insert(key.to_owned(), json!(station.name));
+        }
+    }
+    let is_other = other.is_some();
+    answer.insert("otherStation".to_owned(), json!(is_other));
     let compared: Vec<SlotPath> = baseline
         .iter()
         .flat_map(|baseline| &baseline.folders)
@@ -171,6 +234,10 @@ fn answer(
         (None, None) => Some(
             "The model was never verified: check it with checkKnowledgeIntegrity, then call diffStation with markVerified.",
         ),
+        (Some(_), None) if is_other => Some(
+            "The model was verified against another station: check that this is the right one. If the model is to go with \
+             this one from now on, call diffStation with markVerified and acceptOtherStation.",
+        ),
         (Some(_), None) if !difference.is_empty() => Some(
             "Bring the model up to date (updateEquipment, assignPointToEquipment, findUnmappedComponents), then call diffStation with markVerified.",
         ),
@@ -187,6 +254,7 @@ fn answer(
         file.save(&Baseline::new(
             marker.time,
             marker.principal,
+            now.identity,
             folders,
             components,
         ))
@@ -346,6 +414,25 @@ fn with_affected(mut entry: Value, path: &str, affected: &[AffectedReference<'_>
         })
         .collect();
     entry
+}
+
+fn refuse_other(now: &StationIdentity, verified: &StationIdentity) -> ToolError {
+    let what = if now.name == verified.name {
+        format!(
+            "this station '{}' runs on another host than the one",
+            now.name
+        )
+    } else {
+        format!("this station is '{}', not '{}',", now.name, verified.name)
+    };
+    ToolError::invalid_params(format!(
+        "Nothing was marked as verified: {what} that the model was verified against. If the model is to go with this \
+         station from now on, call again with acceptOtherStation."
+    ))
+    .with("reason", "other-station")
+    .with("station", now.name.clone())
+    .with("verifiedStation", verified.name.clone())
+    .with("argument", "acceptOtherStation")
 }
 
 fn absolute(path: impl std::fmt::Display) -> String {

@@ -123,6 +123,93 @@ async fn an_unreadable_file_stops_every_knowledge_tool_with_its_line_until_it_is
 }
 
 #[tokio::test]
+async fn a_file_that_is_gone_leaves_answers_marked_as_old_and_no_edits_until_a_reload() {
+    let desk = Desk::holding(SITE);
+    std::fs::remove_file(desk.store.path()).unwrap();
+    let server = desk.answer("getServerInfo", json!({})).await;
+    let problem = server["knowledgeFile"]["error"].as_str().expect("an error");
+    assert!(problem.contains("not there any more"), "{problem}");
+
+    desk.store.reload_if_changed().await;
+    let summary = desk.answer("getKnowledgeSummary", json!({})).await;
+    assert_eq!(summary["equipmentCount"], 2);
+    let staleness = summary["stale"].as_str().expect("a remark");
+    assert!(staleness.contains("not there any more"), "{staleness}");
+    let found = desk.answer("findEquipment", json!({"query": "p-1"})).await;
+    assert_eq!(found["count"], 1);
+    let validated = desk.answer("validateKnowledge", json!({})).await;
+    assert_eq!(validated["warnings"], json!([staleness]));
+    for (tool, arguments) in [
+        ("createEquipment", pump("p-3")),
+        (
+            "importKnowledge",
+            json!({"source": "sample", "mode": "replace"}),
+        ),
+    ] {
+        let (code, message, data) = desk.failure(tool, arguments).await;
+        assert_eq!(
+            (code, &data["reason"]),
+            (-32004, &json!("changed-on-disk")),
+            "{tool}"
+        );
+        assert!(message.contains("reloadKnowledge"), "{message}");
+    }
+    assert!(!desk.store.path().exists());
+
+    std::fs::create_dir(desk.store.path()).unwrap();
+    let (code, message, data) = desk.failure("reloadKnowledge", json!({})).await;
+    assert_eq!((code, &data["reason"]), (-32004, &json!("unreadable")));
+    assert!(message.contains("no regular file"), "{message}");
+    let summary = desk.answer("getKnowledgeSummary", json!({})).await;
+    assert_eq!(summary["equipmentCount"], 2);
+
+    std::fs::remove_dir(desk.store.path()).unwrap();
+    let reloaded = desk.answer("reloadKnowledge", json!({})).await;
+    assert_eq!(reloaded["equipmentCount"], 0);
+    desk.answer("createSpace", json!({"id": "new", "name": "New"}))
+        .await;
+    assert_eq!(desk.on_disk().spaces.len(), 1);
+}
+
+#[tokio::test]
+async fn ids_that_stand_twice_in_a_file_are_told_and_not_edited() {
+    let desk = Desk::holding(&SITE.replace("id: p-2", "id: p-1"));
+    let before = desk.file();
+    let found = desk.answer("validateKnowledge", json!({})).await;
+    let warning = found["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("equipment[0], equipment[1]"), "{warning}");
+    for (tool, arguments) in [
+        ("updateEquipment", json!({"id": "p-1", "name": "Pump"})),
+        (
+            "assignPointToEquipment",
+            json!({"equipmentId": "p-1", "role": "speed", "ord": "slot:/P1/Speed"}),
+        ),
+        (
+            "renameKnowledge",
+            json!({"kind": "equipment", "id": "p-1", "newId": "p-9"}),
+        ),
+        ("deleteKnowledge", json!({"kind": "equipment", "id": "p-1"})),
+    ] {
+        let (code, message, data) = desk.failure(tool, arguments).await;
+        assert_eq!(code, -32602, "{tool}: {message}");
+        assert_eq!(
+            data["paths"],
+            json!(["equipment[0]", "equipment[1]"]),
+            "{tool}"
+        );
+    }
+    assert_eq!(desk.file(), before);
+}
+
+#[tokio::test]
+async fn a_section_whose_name_is_mistyped_in_the_file_is_found_by_validation() {
+    let desk = Desk::holding(&SITE.replace("spaces:", "spacs:"));
+    let found = desk.answer("validateKnowledge", json!({})).await;
+    let warnings = found["warnings"].to_string();
+    assert!(warnings.contains("write 'spaces'"), "{warnings}");
+}
+
+#[tokio::test]
 async fn importing_a_whole_model_replaces_an_unreadable_file_and_keeps_a_copy_of_it() {
     let broken = "spaces: 3\n";
     let desk = Desk::holding(broken);

@@ -116,6 +116,23 @@ async fn a_merge_keeps_what_is_there_and_a_replacement_does_not() {
 }
 
 #[tokio::test]
+async fn keys_of_other_programs_come_in_and_are_named() {
+    let desk = Desk::holding(SITE);
+    let content = "crew: [ann]\n_note: x\nspaces:\n- id: floor-2\n";
+    let named = |answer: &Value| answer["warnings"].to_string();
+    let answer = desk
+        .answer("importKnowledge", json!({"content": content}))
+        .await;
+    assert_eq!(answer["warningCount"], json!(1), "{answer}");
+    assert!(named(&answer).contains("'crew'") && named(&answer).contains("kept as it is"));
+    assert_eq!(desk.tree()["crew"], json!(["ann"]));
+    let again = desk
+        .answer("importKnowledge", json!({"content": content}))
+        .await;
+    assert!(named(&again).contains("left out"), "{again}");
+}
+
+#[tokio::test]
 async fn what_goes_out_comes_back_the_same() {
     let desk = Desk::holding(SITE);
     let whole = desk.tree();
@@ -187,7 +204,13 @@ async fn a_document_with_a_mistake_changes_nothing_and_says_where_it_is() {
             "a mistyped section",
             "schema_version: 1\nspace:\n- id: a\n".into(),
             -32602,
-            json!({"path": "the root"}),
+            json!({"path": "space", "nearest": "spaces"}),
+        ),
+        (
+            "a mistyped section beside a right one",
+            "spaces:\n- id: new\nequipmnt:\n- id: a\n".into(),
+            -32602,
+            json!({"path": "equipmnt", "nearest": "equipment"}),
         ),
         (
             "a document of something else",

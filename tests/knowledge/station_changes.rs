@@ -339,3 +339,68 @@ async fn a_list_that_was_cut_off_proves_nothing() {
         "{kind}"
     );
 }
+
+#[tokio::test]
+async fn another_station_than_the_verified_one_is_told_and_marked_only_when_accepted() {
+    let bench = harborview::mapped().await;
+    let marked = verified(&bench).await;
+    assert_eq!(marked["otherStation"], json!(false));
+    let name = marked["station"].clone();
+    assert!(name.is_string(), "{marked}");
+    let same = bench.answer("diffStation", json!({})).await;
+    assert_eq!(
+        (&same["verifiedStation"], &same["otherStation"]),
+        (&name, &json!(false))
+    );
+
+    // The folder of a bridge that was used at another site.
+    let path = bench
+        .knowledge
+        .path()
+        .with_file_name("knowledge.baseline.json");
+    let text = std::fs::read_to_string(&path).expect("the baseline");
+    let mut baseline: Value = serde_json::from_str(&text).expect("JSON");
+    baseline["station"]["name"] = json!("Elsewhere");
+    let elsewhere = baseline.to_string();
+    std::fs::write(&path, &elsewhere).expect("a file");
+
+    let answer = bench.answer("diffStation", json!({})).await;
+    assert_eq!(
+        (&answer["station"], &answer["verifiedStation"]),
+        (&name, &json!("Elsewhere"))
+    );
+    assert_eq!(answer["otherStation"], json!(true));
+    let hint = answer["hint"].as_str().expect("a hint");
+    assert!(hint.contains("another station"), "{hint}");
+
+    let (code, message, data) = bench
+        .failure("diffStation", json!({"markVerified": true}))
+        .await;
+    assert_eq!(
+        (code, data),
+        (
+            -32602,
+            json!({"reason": "other-station", "station": name, "verifiedStation": "Elsewhere",
+                "argument": "acceptOtherStation"})
+        )
+    );
+    assert!(message.contains("'Elsewhere'"), "{message}");
+    let kept = std::fs::read_to_string(&path).expect("the baseline");
+    assert_eq!(kept, elsewhere, "the verified state stays");
+
+    let accepted = bench
+        .answer(
+            "diffStation",
+            json!({"markVerified": true, "acceptOtherStation": true}),
+        )
+        .await;
+    assert_eq!(
+        (&accepted["markedVerified"], &accepted["otherStation"]),
+        (&json!(true), &json!(true))
+    );
+    let answer = bench.answer("diffStation", json!({})).await;
+    assert_eq!(
+        (&answer["verifiedStation"], &answer["otherStation"]),
+        (&name, &json!(false))
+    );
+}

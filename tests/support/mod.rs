@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use niagara_bridge::config::Secret;
+use niagara_bridge::knowledge::KnowledgeUnreadable;
 use niagara_bridge::mcp::auth::{Authenticator, UserTokens};
 use niagara_bridge::mcp::bridge::Bridge;
 use niagara_bridge::mcp::http::health::{
@@ -164,7 +165,7 @@ impl Prompt for Greeting {
 struct Site;
 
 impl OverviewSource for Site {
-    fn overview(&self) -> Result<Overview, String> {
+    fn overview(&self) -> Result<Overview, KnowledgeUnreadable> {
         Ok(Overview {
             schema_version: 1,
             space_count: 2,

@@ -238,3 +238,26 @@ async fn without_a_fox_port_nothing_is_said_of_it() {
     let health = bench.answer("getServiceHealth", json!({})).await;
     assert_eq!(health["station"].get("fox"), None);
 }
+
+#[tokio::test]
+async fn a_knowledge_file_that_vanishes_is_told_by_health_and_dump() {
+    let bench = Bench::new().await;
+    let space = json!({"id": "hq", "name": "HQ"});
+    bench.answer("createSpace", space).await;
+    let healthy = bench.answer("getServiceHealth", json!({})).await;
+    assert_eq!(healthy["knowledgeFile"]["readable"], json!(true));
+    assert_eq!(healthy["knowledgeFile"].get("error"), None);
+
+    std::fs::remove_file(bench.knowledge.path()).expect("removed");
+    let health = bench.answer("getServiceHealth", json!({})).await;
+    let file = &health["knowledgeFile"];
+    assert_eq!(
+        (&file["exists"], &file["readable"]),
+        (&json!(false), &json!(false))
+    );
+    let problem = file["error"].as_str().expect("an error");
+    assert!(problem.contains("not there any more"), "{problem}");
+    let dump = bench.answer("getDiagnosticDump", json!({})).await;
+    assert_eq!(dump["health"]["knowledgeFile"], "no-store");
+    assert_eq!(dump["knowledge"]["error"], json!(problem));
+}

@@ -13,6 +13,37 @@ const FORMAT: u32 = 1;
 /// Largest file that is read: about half a million components.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// Which station it is, as far as it tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StationIdentity {
+    pub name: String,
+    /// SHA-256 of the host id in hexadecimal digits: the id itself identifies an installation (Fox specification §8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id_hash: Option<String>,
+}
+
+impl StationIdentity {
+    /// The station of that name, on that host where its Fox port tells which.
+    pub fn new(name: String, host_id: Option<&str>) -> Self {
+        let hash = |id: &str| {
+            let digest = ring::digest::digest(&ring::digest::SHA256, id.as_bytes());
+            let bytes = digest.as_ref().iter();
+            bytes.map(|byte| format!("{byte:02x}")).collect()
+        };
+        Self {
+            name,
+            host_id_hash: host_id.map(hash),
+        }
+    }
+
+    /// Whether both are the same station: of one name, and not known to be on two hosts.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let hosts = (&self.host_id_hash, &other.host_id_hash);
+        self.name == other.name && !matches!(hosts, (Some(ours), Some(theirs)) if ours != theirs)
+    }
+}
+
 /// The components under mapped folders at a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
@@ -21,6 +52,9 @@ pub struct Baseline {
     pub verified_at: String,
     /// Who marked it.
     pub verified_by: String,
+    /// The station that was looked at; none in files of older versions, or when it did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub station: Option<StationIdentity>,
     /// Slot paths of the folders that were looked at.
     pub folders: Vec<String>,
     pub components: Vec<KnownComponent>,
@@ -31,6 +65,7 @@ impl Baseline {
     pub fn new(
         verified_at: String,
         verified_by: String,
+        station: Option<StationIdentity>,
         folders: Vec<String>,
         components: Vec<KnownComponent>,
     ) -> Self {
@@ -38,6 +73,7 @@ impl Baseline {
             format: FORMAT,
             verified_at,
             verified_by,
+            station,
             folders,
             components,
         }
@@ -151,6 +187,10 @@ mod tests {
         Baseline::new(
             "2026-10-25T12:00:00Z".to_owned(),
             "ann".to_owned(),
+            Some(StationIdentity::new(
+                "Harborview".to_owned(),
+                Some("Qnx-DEMO-0000"),
+            )),
             vec!["slot:/A".to_owned()],
             vec![component],
         )
@@ -172,6 +212,28 @@ mod tests {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(names, ["knowledge.baseline.json"], "no leftovers");
+    }
+
+    #[test]
+    fn a_station_is_known_by_its_name_and_by_its_host_where_both_are_told() {
+        let station = |name: &str, host| StationIdentity::new(name.to_owned(), host);
+        let here = station("Harborview", Some("Qnx-1"));
+        for (other, is_same) in [
+            (station("Harborview", Some("Qnx-1")), true),
+            (station("Harborview", None), true),
+            (station("Harborview", Some("Qnx-2")), false),
+            (station("Lakeside", Some("Qnx-1")), false),
+            (station("Lakeside", None), false),
+        ] {
+            assert_eq!(here.is_same(&other), is_same, "{other:?}");
+            assert_eq!(other.is_same(&here), is_same, "{other:?}");
+        }
+        let text = serde_json::to_string(&baseline()).unwrap();
+        assert!(!text.contains("Qnx"), "{text}");
+        let mut old: serde_json::Value = serde_json::from_str(&text).unwrap();
+        old.as_object_mut().unwrap().shift_remove("station");
+        let read: Baseline = serde_json::from_value(old).unwrap();
+        assert_eq!(read.station, None, "files of older versions are read");
     }
 
     #[test]

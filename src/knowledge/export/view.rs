@@ -8,9 +8,6 @@ use crate::knowledge::kinds::{Kind, ValueForm, kind};
 use crate::knowledge::{Equipment, KnowledgeModel, Space, StandalonePoint};
 use crate::station::ord::Ord;
 
-/// Key of an equipment entry that lists the ids of the equipment whose air, water or power it gets.
-const SERVED_BY: &str = "served_by";
-
 /// A model and what the station says about its points.
 pub(super) struct SiteView<'a> {
     pub model: &'a KnowledgeModel,
@@ -54,14 +51,10 @@ impl<'a> SiteView<'a> {
 
     /// Equipment that serves `entry`; ids that name none are left out, as is the entry itself.
     pub fn served_by(&self, entry: &'a Equipment) -> Vec<&'a Equipment> {
-        let ids = match entry.extra.get(SERVED_BY) {
-            Some(serde_json::Value::Array(ids)) => ids.as_slice(),
-            Some(one) => std::slice::from_ref(one),
-            None => &[],
-        };
         let mut seen = HashSet::new();
-        ids.iter()
-            .filter_map(|id| self.model.equipment(id.as_str()?))
+        entry
+            .served_by()
+            .filter_map(|id| self.model.equipment(id))
             .filter(|other| other.id != entry.id && seen.insert(other.id.as_str()))
             .collect()
     }

@@ -3,23 +3,28 @@
 use std::collections::HashSet;
 
 use crate::knowledge::document::{
-    Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint, TypicalPoint,
+    Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint,
 };
 
+use super::checks::{check_role, check_texts};
 use super::error::{Holder, OperationError};
+use super::lineage::{parent_in, refuse_cycle};
 use super::section::{
-    Entry, EntryKind, check_id, check_new_id, check_reference, stored_ord, unknown_reference,
+    Entry, EntryKind, check_new_id, check_reference, stored_ord, unknown_reference,
 };
 
-/// Adds a space; its id is new and its parent exists.
+/// Adds a space; its id is new, its parent exists and does not lie inside it.
 pub fn create_space(
     document: &mut KnowledgeDocument,
     mut space: Space,
 ) -> Result<(), OperationError> {
+    check_texts(&space)?;
     check_new_id::<Space>(document, &space.id)?;
     space.parent = filled(space.parent);
     let holder = Holder::new(EntryKind::Space, &space.id);
-    check_reference::<Space>(document, &holder, "parent", space.parent.as_deref())?;
+    let parent = space.parent.as_deref();
+    check_reference::<Space>(document, &holder, "parent", parent)?;
+    refuse_cycle::<Space>(&space.id, parent, parent_in::<Space>(document))?;
     document.spaces.push(space);
     Ok(())
 }
@@ -29,12 +34,17 @@ pub fn create_equipment_type(
     document: &mut KnowledgeDocument,
     mut equipment_type: EquipmentType,
 ) -> Result<(), OperationError> {
+    check_texts(&equipment_type)?;
     check_new_id::<EquipmentType>(document, &equipment_type.id)?;
     equipment_type.extends = filled(equipment_type.extends);
     let holder = Holder::new(EntryKind::EquipmentType, &equipment_type.id);
     let extends = equipment_type.extends.as_deref();
     check_reference::<EquipmentType>(document, &holder, "extends", extends)?;
-    check_roles(&holder, &equipment_type.typical_points)?;
+    refuse_cycle::<EquipmentType>(
+        &equipment_type.id,
+        extends,
+        parent_in::<EquipmentType>(document),
+    )?;
     document.equipment_types.push(equipment_type);
     Ok(())
 }
@@ -78,6 +88,7 @@ pub fn create_standalone_point(
     document: &mut KnowledgeDocument,
     mut point: StandalonePoint,
 ) -> Result<(), OperationError> {
+    check_texts(&point)?;
     check_new_id::<StandalonePoint>(document, &point.id)?;
     point.space = filled(point.space);
     let holder = Holder::new(EntryKind::Point, &point.id);
@@ -87,25 +98,6 @@ pub fn create_standalone_point(
         .map(|ord| stored_ord(&holder, "ord", &ord))
         .transpose()?;
     document.points.push(point);
-    Ok(())
-}
-
-/// Each role of a list is named and stands once.
-pub(super) fn check_roles(holder: &Holder, points: &[TypicalPoint]) -> Result<(), OperationError> {
-    let mut seen = HashSet::new();
-    for point in points {
-        if point.role.trim().is_empty() {
-            return Err(OperationError::BlankRole {
-                holder: holder.clone(),
-            });
-        }
-        if !seen.insert(point.role.as_str()) {
-            return Err(OperationError::DuplicateRole {
-                holder: holder.clone(),
-                role: point.role.clone(),
-            });
-        }
-    }
     Ok(())
 }
 
@@ -135,7 +127,7 @@ fn checked(
     ids: &Known,
     mut equipment: Equipment,
 ) -> Result<Equipment, OperationError> {
-    check_id::<Equipment>(&equipment.id)?;
+    check_texts(&equipment)?;
     let holder = Holder::new(EntryKind::Equipment, &equipment.id);
     if ids.equipment.contains(&equipment.id) {
         return Err(OperationError::DuplicateId { holder });
@@ -169,11 +161,7 @@ pub(super) fn checked_role(
     role: &str,
     ord: &str,
 ) -> Result<String, OperationError> {
-    if role.trim().is_empty() {
-        return Err(OperationError::BlankRole {
-            holder: holder.clone(),
-        });
-    }
+    check_role(holder, role)?;
     stored_ord(holder, &format!("points.{role}"), ord)
 }
 

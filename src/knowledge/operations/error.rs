@@ -38,7 +38,22 @@ pub enum OperationError {
     BadId {
         kind: EntryKind,
         id: String,
+        problem: String,
+    },
+    #[error("The name of the {holder} {problem}.")]
+    BadName {
+        holder: Holder,
         problem: &'static str,
+    },
+    #[error(
+        "The id of the {holder} is used {} times in the file, at {}; it is not known which of them is meant. Give the \
+         others ids of their own in the file, then call reloadKnowledge.",
+        places.len(), places.join(", ")
+    )]
+    AmbiguousId {
+        holder: Holder,
+        /// Paths of all entries of that id.
+        places: Vec<String>,
     },
     #[error("The {holder} exists already; choose another id or update that entry.")]
     DuplicateId { holder: Holder },
@@ -70,8 +85,12 @@ pub enum OperationError {
         ord: String,
         source: Box<OrdError>,
     },
-    #[error("A role of the {holder} is blank; name the role, for example supply_air_temp.")]
-    BlankRole { holder: Holder },
+    #[error("A role of the {holder} {problem}.")]
+    BadRole {
+        holder: Holder,
+        role: String,
+        problem: String,
+    },
     #[error("The {holder} has no role '{role}'{}.", suggestion(nearest))]
     UnknownRole {
         holder: Holder,
@@ -124,6 +143,16 @@ pub enum OperationError {
         /// Keys of its root that are no section.
         keys: Vec<String>,
     },
+    #[error(
+        "The document to import has the key '{}' at its root, which is no section; write '{section}' if that is what it \
+         is. Nothing was imported.",
+        shortened(key)
+    )]
+    ImportMistyped {
+        key: String,
+        /// The section whose name is nearly that.
+        section: &'static str,
+    },
     #[error("The document to import is wrong at {place}: {source} Nothing was imported.")]
     ImportEntry {
         place: String,
@@ -171,7 +200,9 @@ impl OperationError {
             Self::Ord {
                 holder, field, ord, ..
             } => with(with(entry(holder), "field", field), "ord", ord),
-            Self::BlankRole { holder } => with(entry(holder), "role", ""),
+            Self::BadName { holder, .. } => with(entry(holder), "field", "name"),
+            Self::AmbiguousId { holder, places } => with(entry(holder), "paths", places),
+            Self::BadRole { holder, role, .. } => with(entry(holder), "role", role),
             Self::UnknownRole {
                 holder,
                 role,
@@ -192,6 +223,7 @@ impl OperationError {
             ),
             Self::EmptyBatch => json!({"argument": "items"}),
             Self::Item { index, source } => with(Value::Object(source.data()), "item", index),
+            Self::ImportMistyped { key, section } => json!({"path": key, "nearest": section}),
             Self::ImportNothing { .. } => json!({"path": "the root"}),
             Self::ImportWithoutId { place } => json!({"path": place}),
             Self::ImportDuplicate { id, first, second } => {

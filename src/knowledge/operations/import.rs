@@ -5,12 +5,14 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::knowledge::document::{
-    Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint,
+    Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint, mistyped_root_key,
+    unknown_root_keys,
 };
 
+use super::checks::{Checked, check_texts};
 use super::error::OperationError;
 use super::lineage::refuse_cycle;
-use super::section::{Entry, Nested};
+use super::section::{Entry, Nested, place};
 
 /// Key of the list of schedules, which has entries with ids although this version does not read them.
 const SCHEDULES: &str = "schedules";
@@ -42,8 +44,16 @@ pub struct SectionCount {
     pub skipped: usize,
 }
 
+/// A key at the root of an imported document that this version does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownKey {
+    pub key: String,
+    /// Whether it came in as it is; in a merge what is there already stays.
+    pub is_kept: bool,
+}
+
 /// How many entries of each section came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Imported {
     pub spaces: SectionCount,
     pub equipment_types: SectionCount,
@@ -51,6 +61,8 @@ pub struct Imported {
     pub points: SectionCount,
     /// Present when the imported document lists schedules.
     pub schedules: Option<SectionCount>,
+    /// Keys at the root of the imported document that this version does not know.
+    pub unknown_keys: Vec<UnknownKey>,
 }
 
 impl Imported {
@@ -91,24 +103,32 @@ impl Imported {
 
 /// Brings a document in.
 ///
-/// Refused: a document without entries that has other keys or would empty the model, an entry without id, an id twice in one section of the incoming document, an incoming space or type that
-/// closes a cycle. References to entries that do not exist are left for validation to report.
+/// Refused: a document with a key that is nearly the name of a section; one without entries that has other keys or would
+/// empty the model; an entry without id or with texts that no edit would take; an id twice in one section; a space or type
+/// that closes a cycle. References to entries that do not exist are left for validation to report.
 pub fn import(
     document: &mut KnowledgeDocument,
     incoming: KnowledgeDocument,
     mode: ImportMode,
 ) -> Result<Imported, OperationError> {
+    refuse_mistyped(&incoming)?;
     refuse_nothing(document, &incoming, mode)?;
-    refuse_unclear_ids::<Space>(&incoming)?;
-    refuse_unclear_ids::<EquipmentType>(&incoming)?;
-    refuse_unclear_ids::<Equipment>(&incoming)?;
-    refuse_unclear_ids::<StandalonePoint>(&incoming)?;
+    refuse_unclear::<Space>(&incoming)?;
+    refuse_unclear::<EquipmentType>(&incoming)?;
+    refuse_unclear::<Equipment>(&incoming)?;
+    refuse_unclear::<StandalonePoint>(&incoming)?;
+    let unknown_keys = unknown_root_keys(&incoming).map(|key| UnknownKey {
+        is_kept: mode == ImportMode::Replace || !document.extra.contains_key(key),
+        key: key.to_owned(),
+    });
+    let unknown_keys = unknown_keys.collect();
     let new_spaces = new_places::<Space>(document, &incoming, mode);
     let new_types = new_places::<EquipmentType>(document, &incoming, mode);
-    let imported = match mode {
+    let mut imported = match mode {
         ImportMode::Replace => replace(document, incoming),
         ImportMode::Merge => merge(document, incoming),
     };
+    imported.unknown_keys = unknown_keys;
     refuse_cycles::<Space>(document, &new_spaces)?;
     refuse_cycles::<EquipmentType>(document, &new_types)?;
     Ok(imported)
@@ -131,6 +151,7 @@ fn replace(document: &mut KnowledgeDocument, incoming: KnowledgeDocument) -> Imp
             .get(SCHEDULES)
             .and_then(Value::as_array)
             .map(|list| all(list)),
+        unknown_keys: Vec::new(),
     };
     *document = incoming;
     imported
@@ -143,6 +164,7 @@ fn merge(document: &mut KnowledgeDocument, incoming: KnowledgeDocument) -> Impor
         equipment: add(&mut document.equipment, incoming.equipment),
         points: add(&mut document.points, incoming.points),
         schedules: merge_extra(&mut document.extra, incoming.extra),
+        unknown_keys: Vec::new(),
     }
 }
 
@@ -200,6 +222,19 @@ fn merge_extra(
     schedules
 }
 
+/// What stands under a mistyped name would be kept and never be seen.
+fn refuse_mistyped(incoming: &KnowledgeDocument) -> Result<(), OperationError> {
+    for key in unknown_root_keys(incoming) {
+        if let Some(section) = mistyped_root_key(key) {
+            return Err(OperationError::ImportMistyped {
+                key: key.to_owned(),
+                section,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// A mistyped section reads as a document without entries: nobody means to empty a model, or to keep foreign keys, so.
 fn refuse_nothing(
     document: &KnowledgeDocument,
@@ -223,11 +258,7 @@ fn refuse_nothing(
     Ok(())
 }
 
-fn place<T: Entry>(index: usize) -> String {
-    format!("{}[{index}]", T::KIND.section())
-}
-
-fn refuse_unclear_ids<T: Entry>(incoming: &KnowledgeDocument) -> Result<(), OperationError> {
+fn refuse_unclear<T: Checked>(incoming: &KnowledgeDocument) -> Result<(), OperationError> {
     let mut first_places: HashMap<&str, usize> = HashMap::new();
     for (index, entry) in T::all(incoming).iter().enumerate() {
         if entry.id().trim().is_empty() {
@@ -242,6 +273,10 @@ fn refuse_unclear_ids<T: Entry>(incoming: &KnowledgeDocument) -> Result<(), Oper
                 second: place::<T>(index),
             });
         }
+        check_texts(entry).map_err(|source| OperationError::ImportEntry {
+            place: place::<T>(index),
+            source: Box::new(source),
+        })?;
     }
     Ok(())
 }

@@ -2,12 +2,14 @@
 //!
 //! A function that fails may leave its document half changed: callers hand in a copy and drop it on an error.
 //!
+//! - [`checks`]: what every entry must be, whichever way it came in.
 //! - [`create`]: new entries, one at a time or many at once.
 //! - [`update`]: fields of entries that exist, roles of equipment.
 //! - [`remove`], [`rename`]: entries and roles, with what refers to them.
 //! - [`import`]: another document merged in or put in the place of this one.
 //! - [`error`]: why an edit is refused.
 
+mod checks;
 pub mod create;
 pub mod error;
 pub mod import;
@@ -23,7 +25,7 @@ pub use create::{
     create_standalone_point,
 };
 pub use error::{Holder, OperationError};
-pub use import::{ImportMode, Imported, SectionCount, import};
+pub use import::{ImportMode, Imported, SectionCount, UnknownKey, import};
 pub use references::{Change, Referers};
 pub use remove::{Target, remove};
 pub use rename::rename;

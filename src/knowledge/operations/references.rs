@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::knowledge::document::{
-    Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint,
+    Equipment, EquipmentType, KnowledgeDocument, SERVED_BY, Space, StandalonePoint,
 };
 
 use super::section::EntryKind;
@@ -117,6 +117,60 @@ pub(super) fn redirect_equipment_type(
         ));
     }
     changes
+}
+
+/// Lets every list of what serves equipment that names `from` name `to` instead; equipment never serves itself.
+pub(super) fn redirect_equipment(
+    document: &mut KnowledgeDocument,
+    from: &str,
+    to: Option<&str>,
+) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for Equipment { id, extra, .. } in &mut document.equipment {
+        let to = to.filter(|to| to != id);
+        let Some(sources) = extra.get_mut(SERVED_BY) else {
+            continue;
+        };
+        if !redirect_sources(sources, from, to) {
+            continue;
+        }
+        if matches!(sources, Value::Null) || sources.as_array().is_some_and(Vec::is_empty) {
+            extra.shift_remove(SERVED_BY);
+        }
+        changes.push(Change {
+            kind: EntryKind::Equipment,
+            id: id.clone(),
+            field: SERVED_BY.to_owned(),
+            from: from.to_owned(),
+            to: to.map(str::to_owned),
+        });
+    }
+    changes
+}
+
+/// One id or a list of ids, none of them twice afterwards; tells whether any was `from`.
+fn redirect_sources(sources: &mut Value, from: &str, to: Option<&str>) -> bool {
+    let names = |source: &Value| source.as_str() == Some(from);
+    match sources {
+        Value::Array(list) if list.iter().any(names) => {
+            let mut is_there = to.is_none_or(|to| list.iter().any(|source| source == to));
+            let former = std::mem::take(list);
+            for source in former {
+                if !names(&source) {
+                    list.push(source);
+                } else if let (false, Some(to)) = (is_there, to) {
+                    list.push(Value::from(to));
+                    is_there = true;
+                }
+            }
+            true
+        }
+        one if names(one) => {
+            *one = to.map_or(Value::Null, Value::from);
+            true
+        }
+        _ => false,
+    }
 }
 
 fn redirect(

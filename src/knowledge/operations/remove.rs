@@ -6,8 +6,10 @@ use crate::knowledge::document::{
 
 use super::error::{Holder, OperationError};
 use super::lineage::{lineage, own_role};
-use super::references::{Change, Referers, redirect_equipment_type, redirect_space};
-use super::section::{Entry, EntryKind, find, find_mut, nearest, unknown};
+use super::references::{
+    Change, Referers, redirect_equipment, redirect_equipment_type, redirect_space,
+};
+use super::section::{Entry, EntryKind, find, find_mut, nearest, position};
 
 /// An entry, or a role of equipment or of an equipment type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +31,8 @@ pub enum Target {
 /// Removes an entry or a role and returns what changed with it.
 ///
 /// With `follow` what named a space names the space's parent, what named an equipment type names the type it extends,
-/// and equipment loses the ord of a role that its type no longer has. Without, any of these refuses the edit.
+/// equipment that was served by the one that goes is not any more, and equipment loses the ord of a role that its type
+/// no longer has. Without, any of these refuses the edit.
 pub fn remove(
     document: &mut KnowledgeDocument,
     target: &Target,
@@ -79,31 +82,26 @@ fn remove_entry(
     match kind {
         EntryKind::Space => {
             let gone = take::<Space>(document, id)?;
-            if find::<Space>(document, id).is_some() {
-                return Ok(Vec::new());
-            }
             let heir = existing::<Space>(document, gone.parent);
             Ok(redirect_space(document, id, heir.as_deref()))
         }
         EntryKind::EquipmentType => {
             let gone = take::<EquipmentType>(document, id)?;
-            if find::<EquipmentType>(document, id).is_some() {
-                return Ok(Vec::new());
-            }
             let heir = existing::<EquipmentType>(document, gone.extends);
             Ok(redirect_equipment_type(document, id, heir.as_deref()))
         }
-        EntryKind::Equipment => take::<Equipment>(document, id).map(|_| Vec::new()),
+        EntryKind::Equipment => {
+            take::<Equipment>(document, id)?;
+            Ok(redirect_equipment(document, id, None))
+        }
         EntryKind::Point => take::<StandalonePoint>(document, id).map(|_| Vec::new()),
     }
 }
 
-/// Takes the first entry of that id out; the next of the same id, if any, then answers to it.
+/// Takes the only entry of that id out.
 fn take<T: Entry>(document: &mut KnowledgeDocument, id: &str) -> Result<T, OperationError> {
-    match T::all(document).iter().position(|entry| entry.id() == id) {
-        Some(at) => Ok(T::all_mut(document).remove(at)),
-        None => Err(unknown::<T>(document, id)),
-    }
+    let at = position::<T>(document, id)?;
+    Ok(T::all_mut(document).remove(at))
 }
 
 fn existing<T: Entry>(document: &KnowledgeDocument, id: Option<String>) -> Option<String> {

@@ -4,11 +4,12 @@ use crate::knowledge::document::{
     Equipment, EquipmentType, KnowledgeDocument, Space, StandalonePoint,
 };
 
+use super::checks::check_role;
 use super::error::{Holder, OperationError};
-use super::lineage::{lineage, own_role};
-use super::references::{Change, redirect_equipment_type, redirect_space};
+use super::lineage::{lineage, own_role, parent_in, refuse_cycle};
+use super::references::{Change, redirect_equipment, redirect_equipment_type, redirect_space};
 use super::remove::{Target, unknown_equipment_role, unknown_type_role};
-use super::section::{Entry, EntryKind, check_new_id, find_mut};
+use super::section::{Entry, EntryKind, Nested, check_new_id, find, find_mut};
 
 /// Renames an entry or a role and returns what followed.
 ///
@@ -22,14 +23,19 @@ pub fn rename(
         Target::Entry { kind, id } => match kind {
             EntryKind::Space => {
                 rename_entry::<Space>(document, id, new)?;
-                Ok(redirect_space(document, id, Some(new)))
+                let changes = redirect_space(document, id, Some(new));
+                refuse_new_cycle::<Space>(document, new)?;
+                Ok(changes)
             }
             EntryKind::EquipmentType => {
                 rename_entry::<EquipmentType>(document, id, new)?;
-                Ok(redirect_equipment_type(document, id, Some(new)))
+                let changes = redirect_equipment_type(document, id, Some(new));
+                refuse_new_cycle::<EquipmentType>(document, new)?;
+                Ok(changes)
             }
             EntryKind::Equipment => {
-                rename_entry::<Equipment>(document, id, new).map(|()| Vec::new())
+                rename_entry::<Equipment>(document, id, new)?;
+                Ok(redirect_equipment(document, id, Some(new)))
             }
             EntryKind::Point => {
                 rename_entry::<StandalonePoint>(document, id, new).map(|()| Vec::new())
@@ -59,6 +65,15 @@ fn rename_entry<T: Entry>(
     Ok(())
 }
 
+/// An entry that named the new id before there was one may lie above the renamed entry.
+fn refuse_new_cycle<T: Nested>(
+    document: &KnowledgeDocument,
+    id: &str,
+) -> Result<(), OperationError> {
+    let parent = find::<T>(document, id).and_then(Nested::above);
+    refuse_cycle::<T>(id, parent, parent_in::<T>(document))
+}
+
 fn rename_equipment_role(
     equipment: &mut Equipment,
     role: &str,
@@ -68,9 +83,7 @@ fn rename_equipment_role(
     let Some(at) = equipment.points.get_index_of(role) else {
         return Err(unknown_equipment_role(equipment, role));
     };
-    if new.trim().is_empty() {
-        return Err(OperationError::BlankRole { holder });
-    }
+    check_role(&holder, new)?;
     if equipment.points.contains_key(new) {
         return Err(OperationError::DuplicateRole {
             holder,
@@ -94,9 +107,7 @@ fn rename_type_role(
     if own_role(equipment_type, role).is_none() {
         return Err(unknown_type_role(equipment_type, role));
     }
-    if new.trim().is_empty() {
-        return Err(OperationError::BlankRole { holder });
-    }
+    check_role(&holder, new)?;
     for above in lineage(document, type_id).iter().skip(1) {
         if own_role(above, role).is_some() {
             return Err(OperationError::InheritedRole {

@@ -5,6 +5,7 @@ use crate::knowledge::document::{
 };
 use crate::station::ord::Ord;
 
+use super::checks::check_id;
 use super::error::{Holder, OperationError};
 
 /// What an entry is.
@@ -128,20 +129,45 @@ pub(super) fn find<'a, T: Entry>(document: &'a KnowledgeDocument, id: &str) -> O
     T::all(document).iter().find(|entry| entry.id() == id)
 }
 
-/// The first entry of that id, to be changed.
+/// The only entry of that id, to be changed.
 pub(super) fn find_mut<'a, T: Entry>(
     document: &'a mut KnowledgeDocument,
     id: &str,
 ) -> Result<&'a mut T, OperationError> {
-    match T::all(document).iter().position(|entry| entry.id() == id) {
-        Some(at) => T::all_mut(document)
-            .get_mut(at)
-            .ok_or_else(|| OperationError::UnknownId {
-                holder: Holder::new(T::KIND, id),
-                nearest: None,
-            }),
-        None => Err(unknown::<T>(document, id)),
+    let at = position::<T>(document, id)?;
+    let entry = T::all_mut(document).get_mut(at);
+    entry.ok_or_else(|| OperationError::UnknownId {
+        holder: Holder::new(T::KIND, id),
+        nearest: None,
+    })
+}
+
+/// Where the only entry of that id stands in its section.
+///
+/// Of several entries of one id, which files edited by hand may have, none is changed: nobody can tell which is meant.
+pub(super) fn position<T: Entry>(
+    document: &KnowledgeDocument,
+    id: &str,
+) -> Result<usize, OperationError> {
+    let entries = T::all(document).iter().enumerate();
+    let mut places = entries.filter(|(_, entry)| entry.id() == id);
+    let Some((first, _)) = places.next() else {
+        return Err(unknown::<T>(document, id));
+    };
+    let others: Vec<usize> = places.map(|(at, _)| at).collect();
+    if others.is_empty() {
+        return Ok(first);
     }
+    let all = std::iter::once(first).chain(others);
+    Err(OperationError::AmbiguousId {
+        holder: Holder::new(T::KIND, id),
+        places: all.map(place::<T>).collect(),
+    })
+}
+
+/// Path of an entry in its document.
+pub(super) fn place<T: Entry>(index: usize) -> String {
+    format!("{}[{index}]", T::KIND.section())
 }
 
 pub(super) fn unknown<T: Entry>(document: &KnowledgeDocument, id: &str) -> OperationError {
@@ -149,24 +175,6 @@ pub(super) fn unknown<T: Entry>(document: &KnowledgeDocument, id: &str) -> Opera
         holder: Holder::new(T::KIND, id),
         nearest: nearest(T::all(document).iter().map(Entry::id), id),
     }
-}
-
-/// Refuses ids that people could not type back: blank, with blanks at an end, with control characters.
-pub(super) fn check_id<T: Entry>(id: &str) -> Result<(), OperationError> {
-    let problem = if id.trim().is_empty() {
-        "is blank; write for example floor-1"
-    } else if id.trim() != id {
-        "begins or ends with a blank; remove it"
-    } else if id.chars().any(char::is_control) {
-        "contains a control character; remove it"
-    } else {
-        return Ok(());
-    };
-    Err(OperationError::BadId {
-        kind: T::KIND,
-        id: id.to_owned(),
-        problem,
-    })
 }
 
 /// Refuses an id that is no good or used already.

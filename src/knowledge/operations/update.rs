@@ -6,10 +6,11 @@ use crate::knowledge::document::{
     Equipment, EquipmentType, KnowledgeDocument, Space, TypicalPoint,
 };
 
-use super::create::{check_roles, checked_role, filled};
+use super::checks::{check_name, check_roles};
+use super::create::{checked_role, filled};
 use super::error::{Holder, OperationError};
 use super::lineage::{parent_in, refuse_cycle};
-use super::section::{EntryKind, check_reference, find, find_mut, stored_ord, unknown};
+use super::section::{EntryKind, check_reference, find_mut, position, stored_ord};
 
 /// New fields of a space; an empty text clears a field.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -56,10 +57,9 @@ pub fn update_space(
     id: &str,
     update: SpaceUpdate,
 ) -> Result<(), OperationError> {
-    if find::<Space>(document, id).is_none() {
-        return Err(unknown::<Space>(document, id));
-    }
+    position::<Space>(document, id)?;
     let holder = Holder::new(EntryKind::Space, id);
+    check_name(&holder, given(&update.name))?;
     let parent = given(&update.parent);
     check_reference::<Space>(document, &holder, "parent", parent)?;
     refuse_cycle::<Space>(id, parent, parent_in::<Space>(document))?;
@@ -78,10 +78,9 @@ pub fn update_equipment_type(
     id: &str,
     update: EquipmentTypeUpdate,
 ) -> Result<(), OperationError> {
-    if find::<EquipmentType>(document, id).is_none() {
-        return Err(unknown::<EquipmentType>(document, id));
-    }
+    position::<EquipmentType>(document, id)?;
     let holder = Holder::new(EntryKind::EquipmentType, id);
+    check_name(&holder, given(&update.name))?;
     let extends = given(&update.extends);
     check_reference::<EquipmentType>(document, &holder, "extends", extends)?;
     refuse_cycle::<EquipmentType>(id, extends, parent_in::<EquipmentType>(document))?;
@@ -114,10 +113,9 @@ pub fn update_equipment(
     id: &str,
     update: EquipmentUpdate,
 ) -> Result<(), OperationError> {
-    if find::<Equipment>(document, id).is_none() {
-        return Err(unknown::<Equipment>(document, id));
-    }
+    position::<Equipment>(document, id)?;
     let holder = Holder::new(EntryKind::Equipment, id);
+    check_name(&holder, given(&update.name))?;
     let equipment_type = given(&update.equipment_type);
     check_reference::<EquipmentType>(document, &holder, "type", equipment_type)?;
     check_reference::<Space>(document, &holder, "space", given(&update.space))?;

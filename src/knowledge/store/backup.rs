@@ -4,10 +4,13 @@
 //! never away.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
+use super::exchange::{ASIDE, SWAP, rename_to_free};
+use super::reading::ContentHash;
 use crate::durable_file::{FileError, failed, folder_of};
 
 /// The moment in the name of a copy, in UTC (Tool surface §9.5).
@@ -62,14 +65,62 @@ impl Backups {
         copies.iter().take(surplus).for_each(|copy| remove(copy));
     }
 
-    /// Removes what saves left behind that did not come to their end.
-    pub(super) fn clear_leftovers(&self) {
+    /// Clears what saves left behind that did not come to their end.
+    ///
+    /// An old file that such a save had not looked at yet may be what an editor wrote: it is kept unless it is also there
+    /// as the file itself or as a copy.
+    pub(super) fn clear_leftovers(&self, now: DateTime<Utc>) {
         let leftovers = self.siblings(|suffix| {
-            suffix.strip_prefix("tmp.").is_some_and(|rest| {
-                rest == "bak" || rest.bytes().all(|digit| digit.is_ascii_digit())
-            })
+            suffix
+                .strip_prefix("tmp.")
+                .is_some_and(|rest| rest == "bak" || is_number(rest))
         });
         leftovers.iter().for_each(|leftover| remove(leftover));
+        let displaced = self
+            .siblings(|suffix| suffix == ASIDE || suffix.strip_prefix(SWAP).is_some_and(is_number));
+        if displaced.is_empty() {
+            return;
+        }
+        let mut known = self.siblings(is_rotation);
+        known.push(self.target.clone());
+        let known: Vec<ContentHash> = known
+            .iter()
+            .filter_map(|file| ContentHash::of_file(file).ok().flatten())
+            .collect();
+        for file in displaced {
+            match ContentHash::of_file(&file) {
+                Ok(Some(content)) if known.contains(&content) => remove(&file),
+                _ => match self.keep_outside(&file, now) {
+                    Ok(kept) => {
+                        tracing::warn!(file = %kept.display(), "a save that did not come to its end had replaced this file, which is kept");
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "a file that an interrupted save replaced stays under its name");
+                    }
+                },
+            }
+        }
+    }
+
+    /// Keeps a file that others wrote and that a save displaced, outside the rotation, and tells where.
+    pub(super) fn keep_outside(
+        &self,
+        file: &Path,
+        now: DateTime<Utc>,
+    ) -> Result<PathBuf, FileError> {
+        let mut number = 1;
+        loop {
+            let suffix = match number {
+                1 => format!("outside.{}.bak", stamp(now)),
+                _ => format!("outside.{}-{number}.bak", stamp(now)),
+            };
+            let kept = sibling(&self.target, &suffix);
+            match rename_to_free(file, &kept) {
+                Ok(()) => return Ok(kept),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(failed("keep", file)(error)),
+            }
+        }
     }
 
     /// The files named `<file>.<suffix>` with a wanted suffix.
@@ -134,6 +185,10 @@ fn is_rotation(suffix: &str) -> bool {
     suffix
         .strip_prefix("bak.")
         .is_some_and(|stamp| NaiveDateTime::parse_from_str(stamp, STAMP).is_ok())
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
 fn stamp(now: DateTime<Utc>) -> String {

@@ -119,9 +119,15 @@ impl Shared {
             });
         }
         let before = self.snapshot();
-        if let KnowledgeState::Unreadable(detail) = &before.state
-            && (unusable == Unusable::Refused || before.content.is_none())
-        {
+        let stands_in_the_way = match &before.state {
+            KnowledgeState::Missing | KnowledgeState::Loaded => None,
+            KnowledgeState::Lost(detail) => Some(detail),
+            KnowledgeState::Unreadable(detail) => {
+                let is_replaced = unusable == Unusable::Replaced && before.content.is_some();
+                (!is_replaced).then_some(detail)
+            }
+        };
+        if let Some(detail) = stands_in_the_way {
             return Err(EditError::Unreadable(KnowledgeUnreadable {
                 path: self.path.clone(),
                 detail: detail.clone(),
@@ -142,7 +148,12 @@ impl Shared {
             old,
             &document,
         );
-        let content = self.save(&before, text.as_bytes())?;
+        let content = self.save(&before, text.as_bytes()).inspect_err(|error| {
+            if matches!(error, EditError::ChangedOnDisk { .. }) {
+                // What stands in the way of the edit is what readers should see.
+                self.read_again(true);
+            }
+        })?;
         self.publish(KnowledgeSnapshot {
             model: Arc::new(KnowledgeModel::new(document)),
             format: before.format,

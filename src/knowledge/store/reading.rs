@@ -1,6 +1,6 @@
 //! Bytes of the file → snapshot, at start, on request and when another program changed it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +24,9 @@ impl ContentHash {
 
     /// That of the file there is now, none when there is no file; takes little memory however large the file is.
     pub(super) fn of_file(path: &Path) -> std::io::Result<Option<Self>> {
+        if regular_file(path)?.is_none() {
+            return Ok(None);
+        }
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -75,19 +78,65 @@ impl KnowledgeStore {
 }
 
 impl Shared {
-    fn read_again(&self, only_if_changed: bool) -> KnowledgeSnapshot {
+    /// Reads the file again; a file that is not there leaves an empty model only if somebody asked for the reading.
+    pub(super) fn read_again(&self, only_if_changed: bool) -> KnowledgeSnapshot {
         let before = self.snapshot();
-        if only_if_changed {
-            match ContentHash::of_file(&self.path) {
-                // Away, perhaps for the moment of its replacement.
-                Ok(None) => return before,
-                Ok(content) if content == before.content => return before,
-                Ok(_) | Err(_) => {}
-            }
+        if only_if_changed && self.is_current(&before) {
+            return before;
         }
         let fresh = read(&self.path);
+        let fresh = match &fresh.state {
+            KnowledgeState::Missing if only_if_changed => lost(
+                before,
+                Arc::new(KnowledgeError::Gone {
+                    path: self.path.clone(),
+                }),
+            ),
+            KnowledgeState::Unreadable(error) if matches!(**error, KnowledgeError::Read { .. }) => {
+                let error = error.clone();
+                lost(before, error)
+            }
+            _ => fresh,
+        };
         self.publish(fresh.clone());
         fresh
+    }
+
+    /// Whether the snapshot is that of the file as it is now.
+    fn is_current(&self, snapshot: &KnowledgeSnapshot) -> bool {
+        let content = ContentHash::of_file(&self.path);
+        match (&snapshot.state, content) {
+            (KnowledgeState::Loaded | KnowledgeState::Unreadable(_), Ok(Some(now))) => {
+                snapshot.content == Some(now)
+            }
+            (KnowledgeState::Missing, Ok(None)) => true,
+            // Nothing is known of a file that was of no use before it went.
+            (KnowledgeState::Unreadable(_), Ok(None)) => true,
+            (KnowledgeState::Lost(error), Ok(None)) => {
+                matches!(**error, KnowledgeError::Gone { .. })
+            }
+            (KnowledgeState::Lost(error), Err(_)) => matches!(**error, KnowledgeError::Read { .. }),
+            (KnowledgeState::Unreadable(error), Err(_)) => {
+                matches!(**error, KnowledgeError::Read { .. })
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What readers see while a file is away or cannot be read that could be: its last model, marked as such.
+fn lost(before: KnowledgeSnapshot, error: Arc<KnowledgeError>) -> KnowledgeSnapshot {
+    match before.state {
+        KnowledgeState::Loaded | KnowledgeState::Lost(_) => {
+            tracing::error!(%error, "the knowledge file is lost; answers come from the model as it was, and edits are refused");
+            KnowledgeSnapshot {
+                state: KnowledgeState::Lost(error),
+                ..before
+            }
+        }
+        KnowledgeState::Missing | KnowledgeState::Unreadable(_) => {
+            KnowledgeSnapshot::empty(KnowledgeState::Unreadable(error))
+        }
     }
 }
 
@@ -111,29 +160,34 @@ fn unreadable(error: KnowledgeError) -> KnowledgeSnapshot {
     KnowledgeSnapshot::empty(KnowledgeState::Unreadable(Arc::new(error)))
 }
 
+/// Facts about the file, none when there is none; anything else of that name is an error.
+pub(super) fn regular_file(path: &Path) -> std::io::Result<Option<Metadata>> {
+    match std::fs::metadata(path) {
+        Ok(facts) if facts.is_file() => Ok(Some(facts)),
+        // A pipe or a device could keep the reader for ever.
+        Ok(_) => Err(std::io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is no regular file",
+        )),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
     let failed = |source| KnowledgeError::Read {
         path: path.to_owned(),
         source,
     };
-    match std::fs::metadata(path) {
-        Ok(facts) if facts.len() > format::MAX_BYTES => {
-            return Err(KnowledgeError::TooLarge {
-                origin: path.display().to_string(),
-                size: facts.len(),
-                limit: format::MAX_BYTES,
-            });
-        }
-        Ok(facts) if facts.is_file() => {}
-        // A pipe or a device could keep the reader for ever.
-        Ok(_) => {
-            return Err(failed(std::io::Error::new(
-                ErrorKind::InvalidInput,
-                "it is no regular file",
-            )));
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
+    let Some(facts) = regular_file(path).map_err(failed)? else {
+        return Ok(None);
+    };
+    if facts.len() > format::MAX_BYTES {
+        return Err(KnowledgeError::TooLarge {
+            origin: path.display().to_string(),
+            size: facts.len(),
+            limit: format::MAX_BYTES,
+        });
     }
     std::fs::read(path).map(Some).map_err(failed)
 }

@@ -1,9 +1,15 @@
 //! A save, step by step: at each of them the file is the old or the new one (Tool surface §9.5).
+//!
+//! What others write into the file meanwhile stays: the file that was replaced is looked at afterwards, and put back if
+//! it is not the one that was read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, Utc};
+
 use super::backup::{Backups, sibling};
+use super::exchange::{Displaced, SWAP, exchange, rename_to_free};
 use super::reading::ContentHash;
 use super::{KnowledgeSnapshot, KnowledgeState, Shared};
 use crate::durable_file::{FileError, Staged, failed, folder_of, sync_folder};
@@ -27,6 +33,8 @@ pub enum SaveStep {
     Replaced,
     /// That is on the disk.
     FolderSynced,
+    /// What was replaced is known to be the file that was read.
+    Verified,
     /// Backups beyond the wanted number are gone.
     Pruned,
     /// The edit is in the log of edits.
@@ -35,7 +43,7 @@ pub enum SaveStep {
 
 impl SaveStep {
     /// Every step in its order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Created,
         Self::Filled,
         Self::Synced,
@@ -43,6 +51,7 @@ impl SaveStep {
         Self::BackedUp,
         Self::Replaced,
         Self::FolderSynced,
+        Self::Verified,
         Self::Pruned,
         Self::Logged,
     ];
@@ -64,6 +73,8 @@ impl Shared {
         fs::create_dir_all(folder).map_err(failed("make the folder", folder))?;
         refuse_if_protected(&target)?;
         let now = self.options.clock.now();
+        let backups = Backups::new(target.clone(), self.options.backup_count);
+        backups.clear_leftovers(now);
         let temp = sibling(&target, &format!("tmp.{}", now.timestamp_millis()));
         let mut staged = Staged::create(temp, target.clone())?;
         self.done(SaveStep::Created);
@@ -73,7 +84,6 @@ impl Shared {
         self.done(SaveStep::Synced);
         self.refuse_if_changed(before)?;
         self.done(SaveStep::Checked);
-        let backups = Backups::new(target, self.options.backup_count);
         if before.content.is_some() {
             let version = before.model.document().schema_version;
             if matches!(before.state, KnowledgeState::Unreadable(_)) {
@@ -86,19 +96,36 @@ impl Shared {
             }
         }
         self.done(SaveStep::BackedUp);
-        staged.commit()?;
+        let content = ContentHash::of(content);
+        let fresh = sibling(&target, &format!("{SWAP}{}", now.timestamp_millis()));
+        let complete = staged.release()?;
+        fs::rename(&complete, &fresh).map_err(failed("rename", &complete))?;
+        let displaced = exchange(&fresh, &target).inspect_err(|_| discard(&fresh))?;
         self.done(SaveStep::Replaced);
-        if let Err(error) = sync_folder(backups.folder()) {
-            // The new file is in place; whoever reads the folder now sees it.
-            tracing::warn!(%error, "the saved knowledge may not outlive a power failure");
-        }
+        bring_to_disk(backups.folder());
         self.done(SaveStep::FolderSynced);
+        let replacement = Replacement {
+            target: &target,
+            fresh: &fresh,
+            content,
+        };
+        let undone = replacement.undo_unless(before.content, displaced, &backups, now)?;
+        if let Some(Undone { file }) = undone {
+            bring_to_disk(backups.folder());
+            return Err(EditError::ChangedOnDisk {
+                path: self.path.clone(),
+                kept: file,
+            });
+        }
+        self.done(SaveStep::Verified);
+        if displaced == Displaced::File {
+            discard(&fresh);
+        }
         if self.options.auto_backup {
             backups.prune();
         }
-        backups.clear_leftovers();
         self.done(SaveStep::Pruned);
-        Ok(ContentHash::of(content))
+        Ok(content)
     }
 
     /// The file itself where the path is a symbolic link, so that the link stays.
@@ -114,8 +141,90 @@ impl Shared {
         } else {
             Err(EditError::ChangedOnDisk {
                 path: self.path.clone(),
+                kept: None,
             })
         }
+    }
+}
+
+/// A new file that took the place of an old one.
+struct Replacement<'a> {
+    target: &'a Path,
+    /// The name of the new file before, of the old one since.
+    fresh: &'a Path,
+    content: ContentHash,
+}
+
+/// A replacement that was taken back.
+struct Undone {
+    /// A state of the file that the file itself does not hold any more.
+    file: Option<PathBuf>,
+}
+
+impl Replacement<'_> {
+    /// Takes the replacement back if what stood there is not the `expected` file, which an editor saved in the moment
+    /// before; whatever others wrote is in place afterwards, or kept beside it.
+    fn undo_unless(
+        &self,
+        expected: Option<ContentHash>,
+        displaced: Displaced,
+        backups: &Backups,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Undone>, FileError> {
+        // What cannot be read is not what was read before.
+        let holds = |content| {
+            let found = ContentHash::of_file(self.fresh).ok().flatten();
+            found.is_some() && found == content
+        };
+        match displaced {
+            Displaced::File if holds(expected) => return Ok(None),
+            Displaced::Nothing if expected.is_none() => return Ok(None),
+            Displaced::Overtaken if holds(expected) => {
+                discard(self.fresh);
+                return Ok(Some(Undone { file: None }));
+            }
+            Displaced::Overtaken => {
+                let file = Some(backups.keep_outside(self.fresh, now)?);
+                return Ok(Some(Undone { file }));
+            }
+            Displaced::Nothing => {
+                // The file was taken away: it stays away, unless somebody has put another one there since.
+                rename_to_free(self.target, self.fresh).map_err(failed("undo", self.target))?;
+                if holds(Some(self.content)) {
+                    discard(self.fresh);
+                } else {
+                    rename_to_free(self.fresh, self.target)
+                        .map_err(failed("put back", self.target))?;
+                }
+                return Ok(Some(Undone { file: None }));
+            }
+            Displaced::File => {}
+        }
+        exchange(self.fresh, self.target)?;
+        if holds(Some(self.content)) {
+            discard(self.fresh);
+            return Ok(Some(Undone { file: None }));
+        }
+        // A second change came on top of the new file: the later one stays in place, the earlier one is kept.
+        if exchange(self.fresh, self.target)? == Displaced::Nothing {
+            return Ok(Some(Undone { file: None }));
+        }
+        let file = Some(backups.keep_outside(self.fresh, now)?);
+        Ok(Some(Undone { file }))
+    }
+}
+
+/// The file is in place; whoever reads the folder now sees it, whatever becomes of this.
+fn bring_to_disk(folder: &Path) {
+    if let Err(error) = sync_folder(folder) {
+        tracing::warn!(%error, "the knowledge file may not outlive a power failure as it is now");
+    }
+}
+
+/// Removes a file of ours that is not needed any more.
+fn discard(file: &Path) {
+    if let Err(error) = fs::remove_file(file) {
+        tracing::warn!(file = %file.display(), %error, "a file that a save needed cannot be removed");
     }
 }
 

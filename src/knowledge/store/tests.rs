@@ -73,7 +73,7 @@ fn a_folder_in_place_of_the_file_is_reported() {
     ));
 }
 
-fn editor() -> Editor {
+pub(super) fn editor() -> Editor {
     Editor {
         principal: "ann".to_owned(),
         session_id: "s-1".to_owned(),
@@ -127,7 +127,7 @@ async fn an_edit_is_in_the_file_the_model_and_the_log() {
 }
 
 /// Edits by name, without reading a text first.
-async fn put(store: &KnowledgeStore, id: &str) -> Result<usize, EditError> {
+pub(super) async fn put(store: &KnowledgeStore, id: &str) -> Result<usize, EditError> {
     store.edit(&editor(), "createEquipment", add(id)).await
 }
 
@@ -212,7 +212,7 @@ async fn a_file_that_somebody_changed_is_not_overwritten_until_it_was_read() {
         "{outcome:?}"
     );
     assert_eq!(std::fs::read_to_string(store.path()).unwrap(), theirs);
-    assert!(store.snapshot().model.equipment("ours").is_some());
+    assert!(store.snapshot().model.equipment("theirs").is_some());
 
     store.reload().await;
     assert_eq!(put(&store, "more").await.unwrap(), 2);

@@ -202,6 +202,13 @@ impl StationFacade {
         }
     }
 
+    /// The licence host id, where a Fox port is configured and tells it: controllers of the newer generation do not.
+    pub async fn host_id(&self, scope: &CallScope) -> Option<String> {
+        let state = self.fox_state(scope).await?;
+        let answer = state.outcome.ok()?;
+        answer.report.identity.as_ref()?.host_id.clone()
+    }
+
     /// Name, version, zone, services and interfaces; what cannot be asked is told as such.
     pub async fn report(&self, scope: &CallScope) -> StationReport {
         // Boxed: the compiler's limit on nested futures is near here.

@@ -85,3 +85,42 @@ fn a_cycle_between_old_and_new_entries_is_found() {
         "a cycle that was there stays for validation to report"
     );
 }
+
+#[test]
+fn keys_that_are_no_section_are_named_and_nearly_sections_are_refused() {
+    let incoming = document(json!({
+        "spaces": [{"id": "new"}], "crew": ["ann"], "_source": "x", "schedules": [], "notes": "kept"}));
+    for mode in [ImportMode::Merge, ImportMode::Replace] {
+        let mut merged = site();
+        let imported = import(&mut merged, incoming.clone(), mode).unwrap();
+        let keys = imported.unknown_keys.iter();
+        let keys: Vec<_> = keys
+            .map(|unknown| (unknown.key.as_str(), unknown.is_kept))
+            .collect();
+        assert_eq!(keys, [("crew", true), ("notes", true)]);
+        assert_eq!(merged.extra["crew"], json!(["ann"]));
+        let again = import(&mut merged, incoming.clone(), mode).unwrap();
+        assert_eq!(again.unknown_keys[0].is_kept, mode == ImportMode::Replace);
+    }
+    for (key, section) in [
+        ("equipmnt", "equipment"),
+        ("Equipment", "equipment"),
+        ("equipments", "equipment"),
+        ("equipmentTypes", "equipment_types"),
+        ("equipment-type", "equipment_types"),
+        ("space", "spaces"),
+        ("pionts", "points"),
+        ("schedule", "schedules"),
+        ("stations", "station"),
+        ("schemaVersion", "schema_version"),
+    ] {
+        let incoming = document(json!({"spaces": [{"id": "new"}], key: [{"id": "x"}]}));
+        let error = import(&mut site(), incoming, ImportMode::Merge).unwrap_err();
+        assert_eq!(
+            Value::Object(error.data()),
+            json!({"path": key, "nearest": section})
+        );
+        let text = error.to_string();
+        assert!(text.contains(&format!("write '{section}'")), "{text}");
+    }
+}
