@@ -144,6 +144,7 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "getDiagnosticDump",
         "getFeatureDump",
         "setupTestUser",
+        "commitStation",
         "listHistories",
         "listSchedules",
         "readSchedule",

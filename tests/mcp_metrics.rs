@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mock_station::model::accounts::{Account, BRIDGE};
-use niagara_bridge::cli::metric_sources::{KnowledgeMetrics, StationMetrics};
+use niagara_bridge::cli::metric_sources::{KnowledgeMetrics, StationMetrics, WriteMetrics};
 use niagara_bridge::mcp::bridge::Bridge;
 use niagara_bridge::mcp::metrics::{FAMILIES, PREFIX};
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::ResourceRegistry;
-use niagara_bridge::tools::Registry;
+use niagara_bridge::tools::{CallContext, Registry, writing_tools};
 use reqwest::StatusCode;
 use serde_json::json;
 use support::{Served, TOKEN, json_body, request};
@@ -220,6 +220,7 @@ fn scrape(bench: &Bench) -> (Scraped, String) {
     bridge.metric_sources = vec![
         Box::new(StationMetrics(bench.facade.clone())),
         Box::new(KnowledgeMetrics(bench.knowledge.clone())),
+        Box::new(WriteMetrics(bench.gate.clone())),
     ];
     let bridge = Arc::new(bridge);
     let text = bridge.metrics.text(&bridge);
@@ -302,6 +303,31 @@ async fn refused_and_latched_logins_are_told_apart() {
     assert!(logins("latched") >= 2.0);
     assert_eq!(scraped.value("station_logged_in", &[]), 0.0);
     assert!(!text.contains("hunter-Q9x") && !text.contains(BRIDGE.password));
+}
+
+#[tokio::test]
+async fn writes_are_counted_by_tool_and_ending() {
+    let bench = Bench::new().await;
+    let tools = Registry::builder()
+        .tools(writing_tools(&bench.gate, &bench.knowledge))
+        .build()
+        .expect("the registry");
+    let setpoint = POINT.replace("SupplyTemp", "SupplyTempSp");
+    for (ord, value) in [(&*setpoint, 18), (&*setpoint, 19), (POINT, 20), ("x", 21)] {
+        let arguments = json!({"ord": ord, "value": value, "priority": 10});
+        let call = tools.call("writePoint", arguments, CallContext::service());
+        call.await.expect("answered");
+    }
+    let (scraped, _) = scrape(&bench);
+    let told = |outcome: &str| {
+        let labels = [("outcome", outcome), ("tool", "writePoint")];
+        scraped.value("writes_total", &labels)
+    };
+    assert_eq!(
+        (told("done"), told("failed"), told("refused")),
+        (2.0, 1.0, 1.0)
+    );
+    assert_eq!(scraped.value("writes_recorded", &[]), 1.0);
 }
 
 #[tokio::test]

@@ -223,6 +223,8 @@ pub struct Intended<'a> {
     pub destructive: bool,
     /// Everything below the component is changed with it.
     pub with_subtree: bool,
+    /// No single component is meant: patterns of paths say nothing.
+    pub of_whole_station: bool,
 }
 
 /// What the rules say about a write that they let pass.
@@ -282,10 +284,17 @@ impl WriteRules {
     pub fn judge(&self, intended: &Intended<'_>) -> Result<Ruling, Refusal> {
         self.check_switches(intended)?;
         let own = self.principals.get(intended.user.unwrap_or(SERVICE));
-        self.check_path(intended, own)?;
+        if !intended.of_whole_station {
+            self.check_path(intended, own)?;
+        }
         self.check_priority(intended, own)?;
         self.check_override(intended)?;
         Ok(self.confirmation(intended))
+    }
+
+    /// How long an override may last (`writes.maxOverrideMinutes`), none without a limit.
+    pub fn longest_override(&self) -> Option<Duration> {
+        self.longest_override
     }
 
     /// Whether anything may be written at all by this caller; the path makes no difference.
@@ -382,10 +391,11 @@ impl WriteRules {
             Ruling::NeedsConfirmation("priority 8 is the level of operators' manual overrides")
         } else if intended.destructive && self.confirm_destructive {
             Ruling::NeedsConfirmation("what this removes cannot be brought back")
-        } else if self
-            .confirm
-            .iter()
-            .any(|pattern| pattern.matches(intended.path))
+        } else if !intended.of_whole_station
+            && self
+                .confirm
+                .iter()
+                .any(|pattern| pattern.matches(intended.path))
         {
             Ruling::NeedsConfirmation(
                 "writes to this component are to be confirmed (writes.confirm)",

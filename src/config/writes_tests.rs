@@ -25,6 +25,7 @@ fn judged(
         override_for: None,
         destructive: false,
         with_subtree: false,
+        of_whole_station: false,
     };
     rules.judge(&intended).map_err(|refusal| refusal.policy)
 }
@@ -43,6 +44,7 @@ fn nothing_is_written_until_it_is_switched_on_and_the_key_is_named() {
         override_for: None,
         destructive: false,
         with_subtree: false,
+        of_whole_station: false,
     };
     let refusal = read_only.judge(&intended).unwrap_err().to_string();
     assert!(refusal.contains("writes.enabled: true"), "{refusal}");
@@ -118,6 +120,7 @@ fn an_override_without_an_end_is_longer_than_any_limit() {
             override_for: Some(Duration::from_secs(seconds)),
             destructive: false,
             with_subtree: false,
+            of_whole_station: false,
         };
         rules.judge(&intended).map_err(|refusal| refusal.policy)
     };
@@ -139,6 +142,7 @@ fn levels_1_and_8_removals_and_chosen_paths_are_confirmed() {
             override_for: None,
             destructive,
             with_subtree: false,
+            of_whole_station: false,
         };
         rules.judge(&intended).unwrap() != Ruling::Allowed
     };
@@ -222,4 +226,37 @@ fn stars_stand_for_parts_of_names_and_double_stars_for_names() {
             "{pattern} {path}"
         );
     }
+}
+
+#[test]
+fn what_is_denied_below_is_not_removed_with_its_parent_and_saving_has_no_path() {
+    let rules = rules("  deny: ['/Plant/**/Safety', '/Logic/x*']\n  confirmDestructive: false\n");
+    let removal = |path: &str, with_subtree, of_whole_station| {
+        let path: SlotPath = path.parse().unwrap();
+        let intended = Intended {
+            user: MARIA,
+            path: &path,
+            priority: None,
+            override_for: None,
+            destructive: true,
+            with_subtree,
+            of_whole_station,
+        };
+        rules.judge(&intended).map_err(|refusal| refusal.policy)
+    };
+    for path in [
+        "slot:/",
+        "slot:/Plant",
+        "slot:/Plant/Line1/Cell",
+        "slot:/Logic",
+    ] {
+        assert_eq!(removal(path, true, false), Err("ord-denied"), "{path}");
+        assert_eq!(removal(path, false, false), Ok(Ruling::Allowed), "{path}");
+    }
+    for path in ["slot:/Drivers", "slot:/Logic/y", "slot:/Logic/y/x"] {
+        assert_eq!(removal(path, true, false), Ok(Ruling::Allowed), "{path}");
+    }
+    let denied = "slot:/Plant/Safety";
+    assert_eq!(removal(denied, false, false), Err("ord-denied"));
+    assert_eq!(removal(denied, false, true), Ok(Ruling::Allowed));
 }

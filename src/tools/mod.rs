@@ -16,6 +16,7 @@ pub mod apply_pattern;
 pub mod arguments;
 pub mod bql;
 pub mod browse;
+pub mod commit_station;
 pub mod context;
 pub mod definition;
 pub mod diagnostic;
@@ -76,7 +77,10 @@ pub fn writing_tools(
     gate: &write_gate::SharedGate,
     _knowledge: &Arc<KnowledgeStore>,
 ) -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(write_point::WritePoint(gate.clone()))]
+    vec![
+        Arc::new(write_point::WritePoint(gate.clone())),
+        Arc::new(commit_station::CommitStation(gate.clone())),
+    ]
 }
 
 /// The tools of a bridge to one station.

@@ -1,5 +1,7 @@
 //! `writePoint`: commands one level of a writable point (Tool surface §8.4, §13.5.4).
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
@@ -8,7 +10,8 @@ use super::result_value::{status_text, time_text, value_json};
 use super::schema::{self, object};
 use super::station_access::sentence;
 use super::write_gate::{SharedGate, WriteFailure, WriteRequest, Written, with_confirm};
-use super::{Arguments, CallContext, ToolError};
+use super::{Arguments, CallContext, ErrorCode, ToolError};
+use crate::station::echo::shortened;
 use crate::station::facade::{Given, PointCommand, PointOrder, WriteError};
 use crate::station::priority::Priority;
 
@@ -62,11 +65,25 @@ impl Tool for WritePoint {
                 )
                 .with("argument", "value")
             })?;
+            let given_value = given != Given::Null;
             let order = PointOrder::new(priority, given);
             let settle = self.0.readback_delay();
             let request = WriteRequest::new("writePoint", "write", ord, arguments.values())
                 .at_priority(priority);
+            let longest = self.0.rules().longest_override();
+            // An override without an end would go past the limit of overrides.
+            let must_not_override = longest.filter(|_| {
+                given_value && [Priority::EMERGENCY, Priority::MANUAL].contains(&priority)
+            });
             let sent = self.0.run(context, request, |write| async move {
+                if let Some(longest) = must_not_override
+                    && write
+                        .station
+                        .is_commanded_by_action(&write.scope, &write.ord, priority)
+                        .await?
+                {
+                    return Err(endless(ord, priority, longest).into());
+                }
                 let sent = write
                     .station
                     .command_point(&write.scope, &write.ord, &order, settle)
@@ -95,6 +112,22 @@ fn refusal(error: WriteError, ord: &str, priority: Priority) -> WriteFailure {
         WriteError::ReadOnly { .. } => WriteFailure::Tool(invalid(&error)),
         _ => error.into(),
     }
+}
+
+/// The level is commanded by an override alone, and that would not end.
+fn endless(ord: &str, priority: Priority, longest: Duration) -> ToolError {
+    let minutes = longest.as_secs() / 60;
+    ToolError::new(
+        ErrorCode::PermissionDenied,
+        format!(
+            "Level {priority} of {} takes an override only, and overrides may last {minutes} minutes at most; use \
+             overridePoint with a duration, or raise writes.maxOverrideMinutes.",
+            shortened(ord)
+        ),
+    )
+    .with("ord", ord)
+    .with("priority", priority.level())
+    .with("policy", "override")
 }
 
 fn answer(ord: &str, command: &PointCommand) -> ToolOutput {

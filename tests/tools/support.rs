@@ -9,13 +9,16 @@ use mock_station::model::accounts::{Account, BRIDGE};
 use mock_station::model::{Handle, SharedStation, Station, sample};
 use mock_station::server::MockStation;
 use mock_station::switches::Switches;
+use niagara_bridge::audit::{AuditOptions, AuditTrail};
 use niagara_bridge::clock::TestClock;
+use niagara_bridge::config::policy::{Policy, SharedPolicy};
 use niagara_bridge::knowledge::KnowledgeStore;
 use niagara_bridge::station::boxp::TypeCache;
 use niagara_bridge::station::facade::StationFacade;
 use niagara_bridge::station::http::HttpLimits;
 use niagara_bridge::station::web::{Secret, WebOptions, WebSession};
 use niagara_bridge::tools::station_access::ServiceStation;
+use niagara_bridge::tools::write_gate::{SharedGate, WriteGate};
 use niagara_bridge::tools::{CallContext, Registry, reading_tools};
 use serde_json::{Value, json};
 
@@ -28,6 +31,8 @@ pub struct Bench {
     pub registry: Registry,
     pub knowledge: Arc<KnowledgeStore>,
     pub facade: Arc<StationFacade>,
+    /// Lets writes through to this station.
+    pub gate: SharedGate,
     _folder: tempfile::TempDir,
 }
 
@@ -99,6 +104,12 @@ impl Bench {
         let folder = tempfile::tempdir().expect("a folder");
         let knowledge = Arc::new(KnowledgeStore::open(folder.path().join("knowledge.yaml")));
         let stations = Arc::new(ServiceStation(facade.clone()));
+        let mut policy = Policy::default();
+        policy.writes.enabled = true;
+        policy.writes.service_account_may_write = true;
+        let trail = AuditTrail::new(folder.path(), AuditOptions::default(), clock.clone());
+        let policy = SharedPolicy::new(policy);
+        let gate = WriteGate::new(policy, trail, stations.clone(), clock.clone());
         let registry = Registry::builder()
             .tools(reading_tools(stations, knowledge.clone(), 10_000))
             .build()
@@ -109,6 +120,7 @@ impl Bench {
             registry,
             knowledge,
             facade,
+            gate,
             _folder: folder,
         }
     }

@@ -52,7 +52,7 @@ async fn a_read_only_bridge_sends_nothing_names_the_key_and_records_the_refusal(
 #[tokio::test]
 async fn rules_hold_for_handles_too_and_change_while_the_bridge_runs() {
     let office = Office::with(
-        json!({"deny": ["slot:/Logic/**"], "priorities": [10]}),
+        json!({"deny": ["slot:/Logic/**"], "priorities": ["10"]}),
         AuditOptions::default(),
     )
     .await;

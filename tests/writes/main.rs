@@ -4,6 +4,7 @@
 #[path = "../mock/mod.rs"]
 mod mock;
 
+mod crew;
 mod doubt;
 mod gate;
 mod links;

@@ -86,7 +86,7 @@ impl Office {
         let bridge = accounts::BRIDGE;
         let service = make(bridge.user, Secret::new(bridge.password)).expect("a facade");
         let limits = SessionLimits {
-            most: 8,
+            most: 32,
             idle: Duration::from_secs(600),
         };
         let users = Arc::new(UserStations::new(
@@ -117,6 +117,13 @@ impl Office {
             knowledge,
             folder,
         }
+    }
+
+    /// Keeps the station password of one more user.
+    pub fn keep_password(&self, user: &str, password: &str) {
+        let key = VaultKey::from_file(&self.file("vault.key")).expect("a key");
+        let vault = Vault::open(vault_file(self.folder()), &key).expect("a vault");
+        vault.keep(user, &Secret::new(password)).expect("kept");
     }
 
     /// Applies other keys of `writes`, as a reload would.

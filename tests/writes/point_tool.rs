@@ -90,7 +90,7 @@ async fn the_read_back_tells_what_the_point_does() {
         content["observedOut"].to_string().contains("24.5"),
         "{content}"
     );
-    assert_eq!(content["observedStatus"], "{overridden}");
+    assert_eq!(content["observedStatus"], "{ok}");
     let below = command(&office, OTHER_POINT, json!(18), 16).await;
     assert_eq!(below["structuredContent"]["winning"], false);
     assert_eq!(below["structuredContent"]["activeLevel"], "8");
@@ -192,6 +192,30 @@ async fn each_account_writes_what_the_station_lets_it_write_under_its_own_name()
     let (code, data) = failure_of(&answer.expect("answered"));
     assert_eq!((code, &data["policy"]), (-32010, &json!("service-account")));
     office.last_line(5, 6);
+}
+
+#[tokio::test]
+async fn an_override_without_an_end_does_not_pass_the_limit_of_overrides() {
+    let office = Office::new().await;
+    let switches = office.site.frozen.station.switches();
+    switches.change(|switches| switches.boxs.read_only_commands = true);
+    let arguments = json!({"ord": OTHER_POINT, "value": 21, "priority": 8});
+    let answer = office
+        .confirmed(ADMIN, "writePoint", arguments.clone())
+        .await;
+    assert_eq!(answer["isError"], false, "without a limit: {answer}");
+    assert_eq!(
+        office.audited_by_station("admin"),
+        ["Invoked slot:/Logic/Setpoint override"]
+    );
+    office.allow(json!({"maxOverrideMinutes": 30}));
+    let answer = office.confirmed(ADMIN, "writePoint", arguments).await;
+    let (code, data) = failure_of(&answer);
+    assert_eq!((code, &data["policy"]), (-32010, &json!("override")));
+    assert_eq!(office.site.writes().len(), 1);
+    let release = json!({"ord": OTHER_POINT, "value": null, "priority": 8});
+    let answer = office.confirmed(ADMIN, "writePoint", release).await;
+    assert_eq!(answer["isError"], false, "a release passes: {answer}");
 }
 
 #[tokio::test]

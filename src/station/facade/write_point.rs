@@ -280,6 +280,21 @@ impl StationFacade {
         })
     }
 
+    /// Whether only an action of the point commands this level, because its input is read-only.
+    ///
+    /// # Errors
+    /// The point cannot be read.
+    pub async fn is_commanded_by_action(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        priority: Priority,
+    ) -> FacadeResult<bool> {
+        let target = self.write_target(scope, ord).await?;
+        let slot = target.slot(&priority.slot());
+        Ok(slot.is_some_and(|slot| slot.has_flag('r')))
+    }
+
     async fn command_by_box(
         &self,
         scope: &CallScope,

@@ -547,6 +547,7 @@ fn intended<'a>(
         override_for: request.override_for,
         destructive: request.destructive,
         with_subtree: request.with_subtree,
+        of_whole_station: request.of_whole_station,
     }
 }
 

@@ -40,6 +40,8 @@ pub struct WriteRequest<'a> {
     pub destructive: bool,
     /// What it changes, it changes with everything below.
     pub with_subtree: bool,
+    /// It concerns no single component, so rules about paths say nothing of it.
+    pub of_whole_station: bool,
     /// The value is a secret whatever its slot is called, because type or facets say so.
     pub secret_value: bool,
 }
@@ -62,6 +64,7 @@ impl<'a> WriteRequest<'a> {
             override_for: None,
             destructive: false,
             with_subtree: false,
+            of_whole_station: false,
             secret_value: false,
         }
     }
@@ -94,6 +97,12 @@ impl<'a> WriteRequest<'a> {
     pub fn removing_subtree(mut self) -> Self {
         self.destructive = true;
         self.with_subtree = true;
+        self
+    }
+
+    /// It concerns the station as a whole, such as saving it.
+    pub fn of_whole_station(mut self) -> Self {
+        self.of_whole_station = true;
         self
     }
 
