@@ -186,7 +186,6 @@ async fn the_tree_is_walked_as_the_model_holds_it() {
     let mut held: Vec<(String, String)> = station
         .descendants(station.root())
         .filter(|component| component.handle() != station.root())
-        .filter(|component| component.ty().spec() != "control:NullProxyExt")
         .map(|component| {
             (
                 station.slot_path(component.handle()),

@@ -38,12 +38,12 @@ pub enum Incoming {
 pub struct Malformed {
     /// The id of the request; null where it has none that can be told (JSON-RPC 2.0 §5).
     pub id: Value,
-    pub error: RpcError,
+    pub error: Box<RpcError>,
 }
 
 impl Malformed {
     fn new(id: Value, code: ErrorCode, text: impl Into<String>) -> Self {
-        let error = RpcError::new(code, text);
+        let error = Box::new(RpcError::new(code, text));
         Self { id, error }
     }
 

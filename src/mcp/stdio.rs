@@ -177,7 +177,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
 
     fn accept(&self, line: &str) -> Result<Option<ClientJsonRpcMessage>, Box<(Value, RpcError)>> {
         let incoming = Incoming::parse(line.as_bytes())
-            .map_err(|refusal| Box::new((refusal.id, refusal.error)))?;
+            .map_err(|refusal| Box::new((refusal.id, *refusal.error)))?;
         let stands_alone = Declared::stands_alone(&incoming);
         match incoming {
             Incoming::Request { id, method, params } => {

@@ -2,11 +2,28 @@
 
 use serde_json::Value;
 
-/// Whatever two answers say differently; what only one of them says is no contradiction.
+/// Whatever two answers say differently, and what every interface should say but one does not.
 pub fn differences(expected: &Value, answer: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare("", expected, answer, &mut found);
     found
+}
+
+/// What every interface tells of whatever it tells at all.
+const SAID_BY_ALL: [&str; 7] = [
+    "displayName",
+    "units",
+    "out",
+    "value",
+    "valueNumber",
+    "valueBool",
+    "status",
+];
+
+/// What oBIX does not tell of histories: settings, and the status of records (oBIX specification §10.2, §10.3).
+fn cannot_be_told(place: &str, key: &str) -> bool {
+    (place.starts_with("/records/") && key == "status")
+        || (place.starts_with("/histories/") && key == "units")
 }
 
 /// Keys whose value depends on the route by its nature.
@@ -24,6 +41,11 @@ const TELL_OF_THE_ROUTE: [&str; 4] = [
 fn compare(place: &str, expected: &Value, answer: &Value, found: &mut Vec<String>) {
     match (expected, answer) {
         (Value::Object(expected), Value::Object(answer)) => {
+            let silent = SAID_BY_ALL
+                .iter()
+                .filter(|key| expected.contains_key(**key) && !answer.contains_key(**key))
+                .filter(|key| !cannot_be_told(place, key));
+            found.extend(silent.map(|key| format!("{place}/{key}: missing here")));
             for (key, value) in answer {
                 let expected = expected.get(key);
                 if let Some(expected) = expected.filter(|_| !TELL_OF_THE_ROUTE.contains(&&**key)) {

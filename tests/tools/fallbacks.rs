@@ -260,7 +260,8 @@ async fn a_point_reads_the_same_over_every_interface() {
     let whole = Bench::new().await;
     let ways = ways_to_read().await;
     let mut wrong = Vec::new();
-    for point in points(&whole.model()) {
+    let all = points(&whole.model());
+    for point in all {
         let arguments = json!({ "ord": ord_of(&whole.model(), point) });
         let mut expected = whole.answer("readPoint", arguments.clone()).await;
         for (way, bench) in &ways {
@@ -285,7 +286,8 @@ async fn components_read_over_obix_as_over_box() {
     let whole = Bench::new().await;
     let obix = obix_only().await;
     let mut wrong = Vec::new();
-    for point in points(&whole.model()) {
+    let all = points(&whole.model());
+    for point in all {
         let arguments = json!({ "ord": ord_of(&whole.model(), point) });
         for tool in ["inspectComponent", "listChildren"] {
             let expected = whole.answer(tool, arguments.clone()).await;

@@ -326,7 +326,11 @@ fn refused(status: StatusCode, kind: &str, text: &str) -> Box<Response> {
 
 /// The JSON answer to a request that is refused before its message is looked at.
 pub fn refusal(status: StatusCode, kind: &str, text: impl Into<String>) -> Response {
-    let error = RpcError::new(ErrorCode::InvalidRequest, text).with("kind", kind);
+    let code = match status.is_server_error() {
+        true => ErrorCode::Internal,
+        false => ErrorCode::InvalidRequest,
+    };
+    let error = RpcError::new(code, text).with("kind", kind);
     json_response(status, &error_body(Value::Null, &error))
 }
 

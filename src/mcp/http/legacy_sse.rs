@@ -324,7 +324,10 @@ fn wrap(
         Incoming::Request { id, method, params } => {
             let mut request = match message::request(&method, params) {
                 Ok(request) => request,
-                Err(error) => return Err(Malformed { id, error }),
+                Err(error) => {
+                    let error = Box::new(error);
+                    return Err(Malformed { id, error });
+                }
             };
             request.extensions.insert(caller);
             Some(message::wrap_request(session.ids.open(id), request))

@@ -10,7 +10,7 @@
 //! - [`operation_routes`]: which interface answers which kind of operation; [`fox_port`]: the Fox port beside them.
 //! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
 //! - [`probe_routes`]: what oBIX and BQL tell of an ord where BOX is not offered.
-//! - [`histories`], [`schedules`], [`schedule_program`] ([`schedule_part`]): lists of histories and schedules, the program of a schedule.
+//! - [`histories`], [`schedules`], [`schedule_program`] ([`schedule_part`], [`schedule_hiding`]): lists of histories and schedules, the program of a schedule.
 //! - [`scan`]: every component of a type, one by one; [`ord_check`]: whether many ords lead to something.
 //! - [`overrides`]: points in override, a page ([`list_page`]) of them.
 //! - [`point_list`]: all points below a component with type, facets and output.
@@ -53,6 +53,7 @@ mod probe_routes;
 mod rows;
 mod sample;
 mod scan;
+mod schedule_hiding;
 mod schedule_part;
 mod schedule_program;
 mod schedules;

@@ -10,6 +10,7 @@ use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::history::prefer;
 use super::points::shown_facets;
+use super::schedule_hiding::{LEFT_OUT, lacks_its_program};
 use super::schedule_part::{Part, PartSlot, WholeSchedule, is_schedule_type};
 use super::status_reading::StatusReading;
 use super::view::PointFacets;
@@ -194,32 +195,6 @@ impl StationFacade {
     }
 }
 
-const LEFT_OUT: &str = "over oBIX a station leaves out what the account may not read, and parts of this schedule's \
-                        program are left out; reading them takes admin read on it";
-
-/// The schedules of the schedule module that have a week; each has all of these parts (types of the schedule module).
-const WITH_A_WEEK: [&str; 4] = [
-    "schedule:BooleanSchedule",
-    "schedule:NumericSchedule",
-    "schedule:EnumSchedule",
-    "schedule:StringSchedule",
-];
-
-/// Whether parts are missing that every schedule of this type has.
-fn lacks_its_program(root: &Part) -> bool {
-    if lacks_its_times(root) {
-        return true;
-    }
-    if !WITH_A_WEEK.contains(&root.type_spec.as_str()) {
-        return false;
-    }
-    let week = root
-        .child("schedule")
-        .and_then(|composite| composite.child("week"));
-    let is_whole = |week: &Part| WEEKDAYS.iter().all(|day| week.child(day).is_some());
-    !week.is_some_and(is_whole) || root.slot("defaultOutput").is_none()
-}
-
 fn not_a_schedule(ord: &Ord, type_spec: &str) -> FacadeError {
     FacadeError::NotASchedule {
         ord: ord.absolute(),
@@ -323,12 +298,6 @@ pub(super) fn effective_of(part: &Part) -> Option<Effective> {
     Effective::new(start, end, text)
 }
 
-/// Whether a period somewhere below has no start or finish.
-fn lacks_its_times(part: &Part) -> bool {
-    (part.type_spec == "schedule:TimeSchedule" && !is_period(part))
-        || part.children.iter().any(lacks_its_times)
-}
-
 /// The periods of a weekday or an event, earliest first.
 fn periods(day: &Part) -> Vec<Period> {
     let holder = day.child("day").unwrap_or(day);
@@ -342,7 +311,7 @@ fn periods(day: &Part) -> Vec<Period> {
     periods
 }
 
-fn is_period(part: &Part) -> bool {
+pub(super) fn is_period(part: &Part) -> bool {
     part.slot("start").is_some() && part.slot("finish").is_some()
 }
 
