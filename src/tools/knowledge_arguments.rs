@@ -29,10 +29,12 @@ pub(super) async fn edit<T: Send + 'static>(
     Ok(store.edit(&editor(context, tool), tool, change).await?)
 }
 
+type Change = dyn FnOnce(&mut KnowledgeDocument) -> Result<(), OperationError> + Send;
+
 /// A change of one entry, as arguments ask for it.
 pub(super) struct EntryChange {
     id: String,
-    apply: Box<dyn FnOnce(&mut KnowledgeDocument) -> Result<(), OperationError> + Send>,
+    apply: Box<Change>,
 }
 
 impl EntryChange {
