@@ -144,7 +144,10 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "getDiagnosticDump",
         "getFeatureDump",
         "setupTestUser",
+        "setSlot",
+        "invokeAction",
         "commitStation",
+        "clearSlot",
         "listHistories",
         "listSchedules",
         "readSchedule",
@@ -154,6 +157,8 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "diffStation",
         "suggestMapping",
         "applyPattern",
+        "overridePoint",
+        "releasePoint",
     ];
     assert_eq!(names, expected);
 }

@@ -138,6 +138,8 @@ pub struct ToolDefinition {
     pub refused_out_of_range: Vec<&'static str>,
     /// String arguments whose listed words are what clients are told; other words are the tool's to judge.
     pub open_words: Vec<&'static str>,
+    /// Arguments whose null reaches the tool although clients are told not to send it: the tool says what to do instead.
+    pub explained_nulls: Vec<&'static str>,
     /// Arguments are validated exactly as given, without the conventions of Tool surface §7.
     pub strict_arguments: bool,
 }
@@ -162,6 +164,7 @@ impl ToolDefinition {
             limit: STATION_CALL_LIMIT,
             refused_out_of_range: Vec::new(),
             open_words: Vec::new(),
+            explained_nulls: Vec::new(),
             strict_arguments: false,
         }
     }
@@ -208,6 +211,12 @@ impl ToolDefinition {
         self
     }
 
+    /// Leaves it to the tool to say why null is no value of these required arguments.
+    pub fn explaining_null(mut self, names: &[&'static str]) -> Self {
+        self.explained_nulls = names.to_vec();
+        self
+    }
+
     /// Whether calls may change the station.
     pub fn changes_station(&self) -> bool {
         self.requires_user_context || self.category == Category::Write
@@ -219,13 +228,20 @@ impl ToolDefinition {
             || self.category == Category::Management && !self.annotations.read_only
     }
 
-    /// The schema that arguments are checked against: the input schema without the lists of open words.
+    /// The schema that arguments are checked against: the input schema without the lists of open words, and with null
+    /// where the tool explains it.
     pub(super) fn checked_schema(&self) -> Value {
         let mut schema = self.input_schema.clone();
         for name in &self.open_words {
             let property = schema.pointer_mut(&format!("/properties/{name}"));
             if let Some(property) = property.and_then(Value::as_object_mut) {
                 property.shift_remove("enum");
+            }
+        }
+        for name in &self.explained_nulls {
+            let kinds = schema.pointer_mut(&format!("/properties/{name}/type"));
+            if let Some(Value::Array(kinds)) = kinds {
+                kinds.push(json!("null"));
             }
         }
         schema

@@ -29,6 +29,7 @@ pub mod error;
 pub mod histories;
 pub mod history;
 pub mod integrity;
+pub mod invoke_action;
 mod knowledge_arguments;
 pub mod knowledge_changes;
 pub mod knowledge_export;
@@ -41,6 +42,7 @@ pub mod overrides;
 mod pattern_siblings;
 mod pattern_view;
 pub mod point;
+pub mod point_overrides;
 pub mod redaction;
 pub mod registry;
 mod request_progress;
@@ -49,6 +51,7 @@ pub mod schedules;
 pub mod schema;
 pub mod search;
 pub mod service_health;
+pub mod slot_writes;
 pub mod spaces;
 pub mod standalone_points;
 pub mod station_access;
@@ -79,7 +82,12 @@ pub fn writing_tools(
 ) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(write_point::WritePoint(gate.clone())),
+        Arc::new(slot_writes::SetSlot(gate.clone())),
+        Arc::new(invoke_action::InvokeAction(gate.clone())),
         Arc::new(commit_station::CommitStation(gate.clone())),
+        Arc::new(slot_writes::ClearSlot(gate.clone())),
+        Arc::new(point_overrides::OverridePoint(gate.clone())),
+        Arc::new(point_overrides::ReleasePoint(gate.clone())),
     ]
 }
 

@@ -10,14 +10,18 @@ use crate::station::value::Value as StationValue;
 pub fn put_number(map: &mut Map<String, Value>, key: &str, number: f64) {
     map.insert(key.to_owned(), json!(number.is_finite().then_some(number)));
     if !number.is_finite() {
-        let name = if number.is_nan() {
-            "NaN"
-        } else if number > 0.0 {
-            "Infinity"
-        } else {
-            "-Infinity"
-        };
-        map.insert("nonFinite".to_owned(), json!(name));
+        map.insert("nonFinite".to_owned(), json!(name_of(number)));
+    }
+}
+
+/// The name of a number that is not finite.
+fn name_of(number: f64) -> &'static str {
+    if number.is_nan() {
+        "NaN"
+    } else if number > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
     }
 }
 
@@ -35,10 +39,26 @@ pub fn value_json(value: &StationValue) -> Value {
         StationValue::Boolean(flag) => json!(flag),
         StationValue::Integer(number) => json!(number),
         StationValue::Long(number) => json!(number),
-        StationValue::Float(number) => json!(number.is_finite().then_some(number)),
+        // By its text: 1.1 of 32 bits is not 1.100000023841858 to people.
+        StationValue::Float(number) => json!(
+            number
+                .to_string()
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite())
+        ),
         StationValue::Double(number) => json!(number.is_finite().then_some(number)),
         StationValue::String(text) => json!(text),
         other => json!(other.encode()),
+    }
+}
+
+/// Puts a value of the station; a number that JSON does not have is null, with its name under `non_finite`.
+pub fn put_value(map: &mut Map<String, Value>, key: &str, non_finite: &str, value: &StationValue) {
+    map.insert(key.to_owned(), value_json(value));
+    let number = value.as_f64().filter(|number| !number.is_finite());
+    if let Some(number) = number {
+        map.insert(non_finite.to_owned(), json!(name_of(number)));
     }
 }
 

@@ -4,13 +4,16 @@
 #[path = "../mock/mod.rs"]
 mod mock;
 
+mod action_tool;
 mod crew;
 mod doubt;
 mod gate;
 mod links;
 mod office;
+mod override_tools;
 mod point_tool;
 mod removal;
 mod site;
+mod slot_tools;
 mod structure;
 mod values;

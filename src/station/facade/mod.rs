@@ -16,7 +16,7 @@
 //! - [`point_list`]: all points below a component with type, facets and output.
 //! - [`slot_text`]: texts of slots that hold their defaults; [`status_reading`]: values with their status.
 //! - [`obix_search`]: a search through the tree over oBIX.
-//! - [`write_point`] ([`write_obix`]), [`write_slot`], [`write_action`]: commands of points, slots, actions and saving, each one message
+//! - [`write_plan`]: what a command is going to send; [`write_point`] ([`write_obix`]), [`write_slot`], [`write_action`]: commands of points, slots, actions and saving, each one message
 //!   to the station; [`write_value`]: what callers give as values; [`write_target`]: what is known of the target before;
 //!   [`write_error`]: refused, or in doubt.
 //! - [`structure`], [`structure_removal`] ([`structure_survey`]), [`links`] ([`links_converters`]): components, extensions and links
@@ -69,6 +69,7 @@ mod view;
 mod write_action;
 mod write_error;
 mod write_obix;
+mod write_plan;
 mod write_point;
 mod write_slot;
 mod write_target;
@@ -114,7 +115,8 @@ pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponent
 pub use view::*;
 pub use write_action::{ActionPlan, ActionResult, StationSaved};
 pub use write_error::{LinkedFrom, Reread, WriteError, WriteResult};
-pub use write_point::{PointCommand, PointObserved, PointOrder, PointPlan, WriteRoute};
+pub use write_plan::PointPlan;
+pub use write_point::{PointCommand, PointObserved, PointOrder, WriteRoute};
 pub use write_slot::{SlotChange, SlotPlan, Untouched};
 pub use write_value::Given;
 

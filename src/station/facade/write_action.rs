@@ -18,6 +18,7 @@ use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::{CallScope, TimeoutClass};
 use crate::station::ord::{Ord, SlotPath};
+use crate::station::priority::Priority;
 use crate::station::value::Value;
 
 /// What an action gave back.
@@ -67,6 +68,34 @@ impl ActionPlan {
         let types = self.action.action.as_deref();
         let parameter = types.and_then(|types| types.parameter.as_deref());
         is_secret_name(self.action()) || parameter.is_some_and(is_secret_type)
+    }
+
+    /// The priority level that the action commands or releases, as the points of the station offer it (Station web
+    /// specification §4.8).
+    pub fn level(&self) -> Option<Priority> {
+        let level = match self.action() {
+            "override" | "active" | "inactive" | "auto" => Priority::MANUAL,
+            "emergencyOverride" | "emergencyActive" | "emergencyInactive" | "emergencyAuto" => {
+                Priority::EMERGENCY
+            }
+            _ => return None,
+        };
+        self.target.is_writable_point().then_some(level)
+    }
+
+    /// How long the override lasts that the action makes, zero until it is released; none for other actions.
+    pub fn override_for(&self) -> Option<Duration> {
+        self.level()?;
+        if ["auto", "emergencyAuto"].contains(&self.action()) {
+            return None;
+        }
+        let argument = self
+            .argument
+            .as_ref()
+            .and_then(|argument| Node::decode(argument).ok());
+        let text = argument.and_then(|node| node.child("duration")?.value.clone());
+        let millis = text.and_then(|text| text.trim().parse().ok());
+        Some(Duration::from_millis(millis.unwrap_or_default()))
     }
 
     /// Whether the caller's permissions allow it, as far as the station told them.

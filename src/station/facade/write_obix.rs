@@ -6,9 +6,8 @@ use super::StationFacade;
 use super::error::FacadeError;
 use super::obix_routes::{obix_path, reading_of_obix};
 use super::write_error::{Reread, WriteError, WriteResult};
-use super::write_point::{
-    PointCommand, PointObserved, PointOrder, PointPlan, Way, WriteRoute, bad_value,
-};
+use super::write_plan::{PointPlan, Way};
+use super::write_point::{PointCommand, PointObserved, PointOrder, WriteRoute, bad_value};
 use super::write_target::{doubt, doubt_scope};
 use super::write_value::point_value;
 use crate::station::boxp::point::PointKind;

@@ -9,16 +9,15 @@ use super::error::FacadeResult;
 use super::points::reading_of;
 use super::view::PointReading;
 use super::write_error::{Reread, WriteError, WriteResult};
-use super::write_obix::ObixWay;
+use super::write_plan::{BoxWay, PointPlan, Way};
 use super::write_target::{WriteTarget, doubt, doubt_scope, needs_to_invoke, needs_to_set};
-use super::write_value::{Given, point_value};
-use crate::station::boxp::encode::{override_argument, simple, status_value};
+use super::write_value::Given;
+use crate::station::boxp::encode::status_value;
 use crate::station::boxp::point::PointKind;
 use crate::station::boxp::types::display_name;
 use crate::station::boxp::{Node, PointView};
-use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
-use crate::station::ord::{Ord, unescape};
+use crate::station::ord::Ord;
 use crate::station::priority::Priority;
 use crate::station::status::StatusBits;
 use crate::station::value::{EnumRange, StatusValue, Value};
@@ -54,63 +53,6 @@ pub enum WriteRoute {
     Action,
     /// An operation of the point over oBIX.
     Obix,
-}
-
-/// A command that was checked against the station and can be sent.
-#[derive(Debug)]
-pub struct PointPlan {
-    /// Absolute ord.
-    pub ord: String,
-    pub order: PointOrder,
-    /// The value as it is sent; null for a release.
-    pub requested: Value,
-    /// The level's present input.
-    pub previous: StatusValue,
-    pub(super) way: Way,
-}
-
-/// What is sent.
-#[derive(Debug)]
-pub(super) enum Way {
-    Box(Box<BoxWay>),
-    Obix(Box<ObixWay>),
-}
-
-#[derive(Debug)]
-pub(super) struct BoxWay {
-    target: WriteTarget,
-    slot: Node,
-    kind: PointKind,
-    range: EnumRange,
-    /// The action that commands the level, with its argument, where its input is not set.
-    action: Option<(Node, Option<serde_json::Value>)>,
-}
-
-impl PointPlan {
-    /// How the command goes to the station.
-    pub fn route(&self) -> WriteRoute {
-        match &self.way {
-            Way::Box(way) if way.action.is_some() => WriteRoute::Action,
-            Way::Box(_) => WriteRoute::Input,
-            Way::Obix(_) => WriteRoute::Obix,
-        }
-    }
-
-    /// The value as the contract writes it (Tool surface §8.4).
-    pub fn requested_text(&self) -> String {
-        requested_text(&self.requested)
-    }
-
-    /// Whether the caller's permissions allow it, as far as the station told them.
-    pub fn is_permitted(&self) -> bool {
-        match &self.way {
-            Way::Box(way) => way.target.may(match &way.action {
-                Some((action, _)) => needs_to_invoke(action),
-                None => needs_to_set(&way.slot),
-            }),
-            Way::Obix(_) => true,
-        }
-    }
 }
 
 /// A command that the station took, and what the point did.
@@ -157,7 +99,7 @@ pub struct PointObserved {
 }
 
 /// A value as the contract of writePoint writes it.
-fn requested_text(value: &Value) -> String {
+pub(super) fn requested_text(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Enum(choice) => format!("enum({})", choice.ordinal),
@@ -185,27 +127,6 @@ impl StationFacade {
         self.carry_out_point(scope, ord, plan, settle).await
     }
 
-    /// Checks a command; changes nothing.
-    ///
-    /// # Errors
-    /// Whatever would keep the point from being commanded, as far as it can be told before.
-    pub async fn plan_point(
-        &self,
-        scope: &CallScope,
-        ord: &Ord,
-        order: &PointOrder,
-    ) -> WriteResult<PointPlan> {
-        let refusal = match self.write_target(scope, ord).await {
-            Ok(target) => match self.plan_by_box(scope, target, order).await {
-                Err(WriteError::Facade(error)) if self.may_fall_back(&error) => error,
-                outcome => return outcome,
-            },
-            Err(error) if self.may_fall_back(&error) => error,
-            Err(error) => return Err(error.into()),
-        };
-        self.plan_by_obix(scope, ord, order, refusal).await
-    }
-
     /// Sends a planned command with one message, and reads the point back after `settle`.
     ///
     /// # Errors
@@ -228,56 +149,6 @@ impl StationFacade {
             },
             Way::Obix(way) => self.command_by_obix(scope, &plan, way, settle).await,
         }
-    }
-
-    async fn plan_by_box(
-        &self,
-        scope: &CallScope,
-        target: WriteTarget,
-        order: &PointOrder,
-    ) -> WriteResult<PointPlan> {
-        let point = writable(&target)?;
-        let range = range_of(&point);
-        let choices = self.choices(scope, &range).await?;
-        let mut value = point_value(point.kind, &order.value, &choices, &point.facets)
-            .map_err(|reason| bad_value(&target.ord, &order.value, reason))?;
-        if let Value::Enum(choice) = &mut value {
-            choice.range = range.clone();
-        }
-        let slot_name = order.priority.slot();
-        let slot = target
-            .slot(&slot_name)
-            .ok_or_else(|| not_writable(&target))?
-            .clone();
-        if let Some(from) = self.commanding_link(scope, &target, &slot_name).await {
-            return Err(WriteError::Linked {
-                ord: target.ord.clone(),
-                slot: slot_name,
-                from,
-            });
-        }
-        let previous = point
-            .priority_array
-            .as_ref()
-            .map(|array| array.get(order.priority).clone())
-            .unwrap_or_default();
-        let action = match order.overriding.is_some() || slot.has_flag('r') {
-            true => Some(action_for(&target, &point, order, &value)?),
-            false => None,
-        };
-        Ok(PointPlan {
-            ord: target.ord.clone(),
-            order: order.clone(),
-            requested: value,
-            previous,
-            way: Way::Box(Box::new(BoxWay {
-                slot,
-                action,
-                kind: point.kind,
-                range,
-                target,
-            })),
-        })
     }
 
     /// Whether only an action of the point commands this level, because its input is read-only.
@@ -347,24 +218,6 @@ impl StationFacade {
         })
     }
 
-    /// The choices of a range; the station is asked for those of a frozen enumeration.
-    async fn choices(&self, scope: &CallScope, range: &EnumRange) -> FacadeResult<EnumRange> {
-        let Some(frozen) = range.frozen_type().filter(|_| range.choices().is_empty()) else {
-            return Ok(range.clone());
-        };
-        match self.boxp().contract(scope, frozen).await {
-            Ok(contract) => {
-                let tags = contract.tags.iter();
-                let choices = tags.map(|member| (member.ordinal, unescape(&member.tag)));
-                Ok(EnumRange::dynamic(choices))
-            }
-            Err(StationError::NotFound { .. } | StationError::PermissionDenied { .. }) => {
-                Ok(range.clone())
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// The point after a command, when it had time to act on it.
     async fn read_back(
         &self,
@@ -423,44 +276,13 @@ impl StationFacade {
     }
 }
 
-fn writable(target: &WriteTarget) -> WriteResult<PointView> {
+pub(super) fn writable(target: &WriteTarget) -> WriteResult<PointView> {
     PointView::read(&target.node, target.contract.as_deref())
         .filter(|point| point.priority_array.is_some())
         .ok_or_else(|| not_writable(target))
 }
 
-/// The range of an enumerated point: that of its output, else of its facets; empty for other points.
-fn range_of(point: &PointView) -> EnumRange {
-    let own = point.out.value.as_enum().map(|choice| &choice.range);
-    own.filter(|range| !range.is_empty())
-        .or_else(|| point.facets.range())
-        .cloned()
-        .unwrap_or_default()
-}
-
-/// The action that commands a level, as the point offers it.
-fn action_for(
-    target: &WriteTarget,
-    point: &PointView,
-    order: &PointOrder,
-    value: &Value,
-) -> WriteResult<(Node, Option<serde_json::Value>)> {
-    let duration = order.overriding.unwrap_or_default();
-    let Some((name, argument)) = action_of(point.kind, order.priority, value, duration) else {
-        return Err(WriteError::ReadOnly {
-            ord: target.ord.clone(),
-            slot: order.priority.slot(),
-            remedy: "write to another priority",
-        });
-    };
-    let action = target.slot(name).ok_or_else(|| WriteError::NoAction {
-        ord: target.ord.clone(),
-        action: name.to_owned(),
-    })?;
-    Ok((action.clone(), argument))
-}
-
-fn not_writable(target: &WriteTarget) -> WriteError {
+pub(super) fn not_writable(target: &WriteTarget) -> WriteError {
     WriteError::NotWritable {
         ord: target.ord.clone(),
         type_spec: target.node.type_name().to_owned(),
@@ -484,37 +306,6 @@ fn held_value(previous: &StatusValue, kind: PointKind, range: &EnumRange) -> Val
         }
         (Value::Null, default) => default,
         (held, _) => held.clone(),
-    }
-}
-
-/// The action that commands a level, with its argument; none for levels that no action reaches
-/// (Station web specification §4.8).
-fn action_of(
-    kind: PointKind,
-    priority: Priority,
-    value: &Value,
-    duration: Duration,
-) -> Option<(&'static str, Option<serde_json::Value>)> {
-    let overriding = || Some(override_argument(kind, value, duration));
-    if priority == Priority::MANUAL {
-        Some(match value {
-            Value::Null => ("auto", None),
-            Value::Boolean(true) => ("active", overriding()),
-            Value::Boolean(false) => ("inactive", overriding()),
-            _ => ("override", overriding()),
-        })
-    } else if priority == Priority::EMERGENCY {
-        Some(match value {
-            Value::Null => ("emergencyAuto", None),
-            Value::Boolean(true) => ("emergencyActive", None),
-            Value::Boolean(false) => ("emergencyInactive", None),
-            value => (
-                "emergencyOverride",
-                Some(simple(kind.value_type(), &value.encode())),
-            ),
-        })
-    } else {
-        None
     }
 }
 

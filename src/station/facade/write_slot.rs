@@ -14,6 +14,7 @@ use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
 use crate::station::ord::Ord;
+use crate::station::priority::Priority;
 use crate::station::value::Value;
 
 use super::slot_text::{default_member, status_of};
@@ -83,6 +84,13 @@ impl SlotPlan {
     /// Whether nobody may read what the slot holds, by its name or type.
     pub fn is_secret(&self) -> bool {
         is_secret_name(self.slot()) || is_secret_type(&self.type_spec)
+    }
+
+    /// The priority level that the slot is the input of.
+    pub fn level(&self) -> Option<Priority> {
+        let level = self.slot().strip_prefix("in")?.parse().ok()?;
+        let is_input = self.type_spec.starts_with("baja:Status") && self.target.is_writable_point();
+        is_input.then_some(level)
     }
 
     /// Whether the caller's permissions allow the change, as far as the station told them.

@@ -8,7 +8,7 @@ use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::write_error::{LinkedFrom, WriteError, WriteResult};
 use crate::station::boxp::write::BoxWriteError;
-use crate::station::boxp::{Contract, Node};
+use crate::station::boxp::{Contract, Node, PointView};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, escape};
@@ -33,6 +33,12 @@ impl WriteTarget {
     pub(super) fn slot(&self, name: &str) -> Option<&Node> {
         let named = |wanted: &str| self.slots.iter().find(|slot| slot.slot_name() == wanted);
         named(name).or_else(|| named(&escape(name)))
+    }
+
+    /// Whether it is a point with a priority array.
+    pub(super) fn is_writable_point(&self) -> bool {
+        PointView::read(&self.node, self.contract.as_deref())
+            .is_some_and(|point| point.priority_array.is_some())
     }
 
     /// Whether the user's permissions, as far as the station told them, include a letter.

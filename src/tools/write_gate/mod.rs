@@ -5,9 +5,11 @@
 //!
 //! - [`WriteGate`]: what tools call; [`WriteGate::run`] for one write, [`WriteGate::admit`] and [`WriteGate::perform`]
 //!   for several under one confirmation, [`WriteGate::rehearse`] for dry runs.
+//! - `check`: the look at the station before anybody is asked.
 //! - `request`: what a tool wants, and what came of it; [`error`]: failures in the codes of the surface.
 //! - `confirmation`: the second step; `rate`: writes per minute; `counts`: for the metrics.
 
+mod check;
 mod confirmation;
 mod counts;
 pub mod error;
@@ -19,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
+pub use check::Checked;
 pub use confirmation::{CONFIRM, CONFIRMATION_TIME};
 pub use counts::WriteCounts;
 pub use request::{Gated, StationWrite, WriteFailure, WriteRequest, Written};

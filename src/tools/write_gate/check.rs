@@ -1,0 +1,72 @@
+//! A look at the station before a write: nobody is asked to confirm what cannot be written, and a secret is known to be
+//! one before anything is recorded.
+
+use super::error::{About, failed};
+use super::{StationWrite, Stop, WriteFailure, WriteGate, WriteRequest, reason, scope};
+use crate::tools::{CallContext, ToolError};
+
+/// A write that was found to be possible.
+#[derive(Debug)]
+pub struct Checked<P> {
+    /// What is to be sent.
+    pub plan: P,
+    /// Somebody is going to be asked, which may take minutes.
+    pub needs_confirmation: bool,
+}
+
+impl<P> Checked<P> {
+    /// The plan, unless it may be out of date when the write is sent.
+    pub fn fresh(self) -> Option<P> {
+        (!self.needs_confirmation).then_some(self.plan)
+    }
+}
+
+impl WriteGate {
+    /// Looks at the station for a write that [`WriteGate::run`] is to send; `look` changes nothing.
+    ///
+    /// # Errors
+    /// The rule that forbids the write, or why `look` finds it impossible; either is recorded as a refusal.
+    pub async fn check<P, Look, Seen>(
+        &self,
+        context: &CallContext,
+        request: &WriteRequest<'_>,
+        look: Look,
+    ) -> Result<Checked<P>, ToolError>
+    where
+        Look: FnOnce(StationWrite) -> Seen,
+        Seen: Future<Output = Result<P, WriteFailure>>,
+    {
+        let judged = match self.judge(context, request).await {
+            Ok(judged) => judged,
+            Err(stop) => {
+                self.record_refusal(context, request, &stop).await;
+                return Err(stop.error);
+            }
+        };
+        let needs_confirmation = reason(judged.ruling).is_some();
+        let path = judged.path.clone();
+        let write = StationWrite {
+            station: judged.station,
+            scope: scope(context),
+            ord: judged.ord,
+            path: judged.path,
+        };
+        match look(write).await {
+            Ok(plan) => Ok(Checked {
+                plan,
+                needs_confirmation,
+            }),
+            Err(failure) => {
+                let about = About::of(&context.principal, request);
+                let (_, error, _) = failed(&about, failure);
+                let stop = Stop {
+                    error,
+                    policy: "not-possible",
+                    path: Some(path),
+                };
+                self.record_refusal(context, request, &stop).await;
+                Err(stop.error)
+            }
+        }
+    }
+}

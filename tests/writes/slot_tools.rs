@@ -1,0 +1,673 @@
+//! setSlot and clearSlot: what people set, what is refused before anything is sent, and what is recorded.
+
+use mock_station::faults::{FaultKind, Interface};
+use mock_station::model::accounts::{ADMIN, Account, OPERATOR, VIEWER};
+use mock_station::model::{Flags, Value as ModelValue};
+use mock_station::server::WriteOutcome;
+use niagara_bridge::audit::AuditOptions;
+use serde_json::{Value, json};
+
+use crate::office::{Office, context};
+use crate::site::{SIMPLES, Site};
+
+/// A slot in the operator's category.
+const OWN: &str = "station:|slot:/Ahu1";
+
+fn simples() -> String {
+    format!("station:|{SIMPLES}")
+}
+
+fn call(slot: &str, value: Value) -> Value {
+    json!({"ord": simples(), "slotName": slot, "value": value})
+}
+
+/// Adds an operator's slot to a component of the station.
+fn add(site: &Site, path: &str, name: &str, value: ModelValue) {
+    let handle = site.handle(path);
+    let mut station = site.frozen.station.station().write();
+    station
+        .add_value(handle, Some(name), value, Flags::OPERATOR, None)
+        .expect("a slot");
+}
+
+/// Slot, value that is given, what the station holds then, `previousValue`, `newValue`, type, and a value that does not
+/// fit.
+fn table() -> Vec<(
+    &'static str,
+    Value,
+    &'static str,
+    Value,
+    Value,
+    &'static str,
+    Value,
+)> {
+    let no = Value::Null;
+    vec![
+        (
+            "string",
+            json!(12),
+            "12",
+            json!("old"),
+            json!("12"),
+            "baja:String",
+            no.clone(),
+        ),
+        (
+            "boolean",
+            json!("TRUE "),
+            "true",
+            json!(false),
+            json!(true),
+            "baja:Boolean",
+            json!("on"),
+        ),
+        (
+            "integer",
+            json!(42.0),
+            "42",
+            json!(1),
+            json!(42),
+            "baja:Integer",
+            json!(1.5),
+        ),
+        (
+            "long",
+            json!("9000000000"),
+            "9000000000",
+            json!(1),
+            json!(9_000_000_000_i64),
+            "baja:Long",
+            json!("x"),
+        ),
+        (
+            "float",
+            json!(1.1),
+            "1.1",
+            json!(1.0),
+            json!(1.1),
+            "baja:Float",
+            json!("x"),
+        ),
+        (
+            "double",
+            json!(21),
+            "21.0",
+            json!(1.0),
+            json!(21.0),
+            "baja:Double",
+            json!(true),
+        ),
+        (
+            "relTime",
+            json!("PT15M"),
+            "900000",
+            json!("1000"),
+            json!("900000"),
+            "baja:RelTime",
+            json!("soon"),
+        ),
+        (
+            "absTime",
+            json!("2024-03-01T12:00:00.000+01:00"),
+            "2024-03-01T12:00:00.000+01:00",
+            json!("2024-03-01T00:00:00.000Z"),
+            json!("2024-03-01T12:00:00.000+01:00"),
+            "baja:AbsTime",
+            json!("noon"),
+        ),
+        (
+            "date",
+            json!("2025-12-24"),
+            "2025-12-24",
+            json!("2024-03-01"),
+            json!("2025-12-24"),
+            "baja:Date",
+            json!("2025-13-24"),
+        ),
+        (
+            "time",
+            json!("17:30:00"),
+            "17:30:00.000",
+            json!("08:00:00.000"),
+            json!("17:30:00.000"),
+            "baja:Time",
+            json!("25:00"),
+        ),
+        (
+            "dynamicEnum",
+            json!("on"),
+            "1@{off=0,on=1}",
+            json!("0@{off=0,on=1}"),
+            json!("1@{off=0,on=1}"),
+            "baja:DynamicEnum",
+            json!(5),
+        ),
+        (
+            "enumRange",
+            json!("{low=0,high=1}"),
+            "{low=0,high=1}",
+            json!("{off=0,on=1}"),
+            json!("{low=0,high=1}"),
+            "baja:EnumRange",
+            json!("{low}"),
+        ),
+        (
+            "ord",
+            json!("slot:/Logic"),
+            "slot:/Logic",
+            json!("slot:/"),
+            json!("slot:/Logic"),
+            "baja:Ord",
+            no.clone(),
+        ),
+        (
+            "ordList",
+            json!("slot:/Logic\nslot:/"),
+            "slot:/Logic\nslot:/",
+            json!("slot:/"),
+            json!("slot:/Logic\nslot:/"),
+            "baja:OrdList",
+            no.clone(),
+        ),
+        (
+            "unit",
+            json!("celsius;°C;(K);+273.15;"),
+            "celsius;°C;(K);+273.15;",
+            json!("percent;%;;;"),
+            json!("celsius;°C;(K);+273.15;"),
+            "baja:Unit",
+            no.clone(),
+        ),
+        (
+            "facets",
+            json!("precision=i:2"),
+            "precision=i:2",
+            json!("precision=i:1"),
+            json!("precision=i:2"),
+            "baja:Facets",
+            json!("precision"),
+        ),
+        (
+            "status",
+            json!("8"),
+            "8",
+            json!("0"),
+            json!("8"),
+            "baja:Status",
+            json!("zz"),
+        ),
+        (
+            "format",
+            json!("%displayName%"),
+            "%displayName%",
+            json!("%out.value%"),
+            json!("%displayName%"),
+            "baja:Format",
+            no.clone(),
+        ),
+        (
+            "typeSpec",
+            json!("control:NumericPoint"),
+            "control:NumericPoint",
+            json!("baja:Folder"),
+            json!("control:NumericPoint"),
+            "baja:TypeSpec",
+            no.clone(),
+        ),
+        (
+            "nameMap",
+            json!("{c=d;}"),
+            "{c=d;}",
+            json!("{a=b;}"),
+            json!("{c=d;}"),
+            "baja:NameMap",
+            no,
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn every_simple_slot_is_set_once_by_its_user_and_recorded() {
+    let office = Office::new().await;
+    let site = &office.site;
+    let handle = site.handle(SIMPLES);
+    let (mut intents, mut lines) = (0, 0);
+    for (slot, value, held, previous, new, type_spec, wrong) in table() {
+        site.writes();
+        if !wrong.is_null() {
+            let before = site.held(SIMPLES, slot);
+            let (code, data) = office.failure(ADMIN, "setSlot", call(slot, wrong)).await;
+            assert_eq!(code, -32602, "{slot}");
+            assert!(
+                data["reason"].is_string() && data["value"].is_string(),
+                "{slot}: {data}"
+            );
+            assert_eq!(
+                (site.held(SIMPLES, slot), site.writes()),
+                (before, vec![]),
+                "{slot}"
+            );
+            lines += 1;
+            let line = office.last_line(intents, lines);
+            assert_eq!(
+                (&line["resultOk"], &line["errorCode"]),
+                (&json!(false), &json!("-32602"))
+            );
+        }
+        let answer = office
+            .answer(ADMIN, "setSlot", call(slot, value.clone()))
+            .await;
+        assert_eq!(site.held(SIMPLES, slot), held, "{slot}");
+        let expected = json!({
+            "ord": simples(), "slotName": slot, "previousValue": previous, "newValue": new,
+            "observedValue": new, "type": type_spec, "changed": true,
+        });
+        assert_eq!(answer, expected, "{slot}");
+        let sent = (format!("s {handle}/{slot}"), WriteOutcome::Done);
+        assert_eq!(site.writes(), [sent], "{slot}");
+        (intents, lines) = (intents + 1, lines + 1);
+        let line = office.last_line(intents, lines);
+        assert_eq!(
+            (&line["user"], &line["tool"], &line["action"], &line["ord"]),
+            (
+                &json!("admin"),
+                &json!("setSlot"),
+                &json!("set"),
+                &json!(simples())
+            )
+        );
+        assert_eq!(line["args"], call(slot, value), "{slot}");
+        assert_eq!(
+            (&line["oldValue"], &line["newValue"]),
+            (&previous, &new),
+            "{slot}"
+        );
+        let audited = office.audited_by_station("admin");
+        let expected = format!("Changed {SIMPLES} {slot}");
+        assert_eq!(audited.last(), Some(&expected), "{audited:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_set_is_refused_with_the_code_of_its_reason_and_not_sent() {
+    let office = Office::new().await;
+    let site = &office.site;
+    let point = "station:|slot:/Logic/Setpoint";
+    let failure = |ord: &str, slot: &str, value: Value| {
+        let arguments = json!({"ord": ord, "slotName": slot, "value": value});
+        let office = &office;
+        async move { office.failure(ADMIN, "setSlot", arguments).await }
+    };
+    let (code, data) = failure(&simples(), "limited", json!(40)).await;
+    assert_eq!((code, &data["value"]), (-32602, &json!("40")));
+    assert!(
+        data["reason"]
+            .to_string()
+            .contains("above the maximum 30.0"),
+        "{data}"
+    );
+    let (code, data) = failure(&simples(), "locked", json!("y")).await;
+    assert_eq!(
+        (code, &data["slotName"], &data["user"]),
+        (-32603, &json!("locked"), &json!("admin"))
+    );
+    let (code, data) = failure(&simples(), "absent", json!("y")).await;
+    assert_eq!(
+        (code, data),
+        (-32006, json!({"ord": simples(), "slotName": "absent"}))
+    );
+    let (code, data) = failure(point, "in10", json!(1)).await;
+    assert_eq!(
+        (code, &data["existingType"]),
+        (-32602, &json!("baja:StatusNumeric"))
+    );
+    assert!(data["hint"].is_string(), "{data}");
+    let (code, data) = failure(point, "override", json!("y")).await;
+    assert_eq!(
+        (code, &data["slotName"]),
+        (-32006, &json!("override")),
+        "an action is no property"
+    );
+    let (code, data) = failure("station:|slot:/Nowhere", "x", json!("y")).await;
+    assert_eq!(
+        (code, data),
+        (-32006, json!({"ord": "station:|slot:/Nowhere"}))
+    );
+    let (code, data) = failure("slot:/A//B", "x", json!("y")).await;
+    assert_eq!((code, &data["ord"]), (-32006, &json!("slot:/A//B")));
+    let (code, data) = failure(&simples(), "string", Value::Null).await;
+    assert_eq!(code, -32602);
+    assert!(data["hint"].to_string().contains("clearSlot"), "{data}");
+
+    for (arguments, expected) in [
+        (
+            json!({"ord": simples(), "slotName": "string"}),
+            json!({"missing": "value"}),
+        ),
+        (
+            json!({"ord": simples(), "value": 1}),
+            json!({"missing": "slotName"}),
+        ),
+        (
+            call("string", json!(["y"])),
+            json!({"argument": "value", "problem": "type"}),
+        ),
+    ] {
+        let refused = office
+            .call(context(Some("admin")), "setSlot", arguments)
+            .await;
+        let error = refused.expect_err("refused before the tool ran").to_json();
+        assert_eq!(error["code"], -32602);
+        for (key, value) in expected.as_object().expect("an object") {
+            assert_eq!(&error["data"][key], value, "{error}");
+        }
+    }
+    assert_eq!(site.writes(), [], "nothing was sent");
+}
+
+#[tokio::test]
+async fn a_frozen_slot_is_set_and_put_back_and_a_dynamic_one_stays() {
+    let office = Office::new().await;
+    let site = &office.site;
+    let point = json!({"ord": "slot:/Logic/Setpoint", "slotName": "facets"});
+    let mut set = point.clone();
+    set["value"] = json!("units=u:kelvin;K;(K);;|precision=i:0");
+    let before = site.held("slot:/Logic/Setpoint", "facets");
+    let answer = office.answer(ADMIN, "setSlot", set).await;
+    assert_eq!(
+        (&answer["previousValue"], &answer["type"]),
+        (&json!(before), &json!("baja:Facets"))
+    );
+    let cleared = office.answer(ADMIN, "clearSlot", point.clone()).await;
+    assert_eq!(cleared["changed"], true);
+    assert_eq!(cleared["previousValue"], answer["newValue"]);
+    assert_eq!(cleared["observedValue"], cleared["defaultValue"]);
+    assert_eq!(
+        cleared["defaultValue"],
+        json!(site.held("slot:/Logic/Setpoint", "facets"))
+    );
+    site.writes();
+    let again = office.answer(ADMIN, "clearSlot", point).await;
+    assert_eq!(
+        (again["changed"].clone(), site.writes().len()),
+        (json!(false), 1),
+        "the write still happens"
+    );
+    assert_eq!(office.last_line(3, 3)["action"], "clear");
+
+    let dynamic = json!({"ord": simples(), "slotName": "string"});
+    let left = office.answer(ADMIN, "clearSlot", dynamic).await;
+    assert_eq!(
+        left,
+        json!({
+            "ord": simples(), "slotName": "string", "previousValue": "old", "defaultValue": "old", "observedValue": "old",
+            "type": "baja:String", "changed": false, "reason": "dynamic-slot",
+        })
+    );
+    assert_eq!(site.writes(), []);
+    for (slot, code) in [("out", -32603), ("auto", -32006), ("absent", -32006)] {
+        let arguments = json!({"ord": "slot:/Logic/Setpoint", "slotName": slot});
+        assert_eq!(
+            office.failure(ADMIN, "clearSlot", arguments).await.0,
+            code,
+            "{slot}"
+        );
+    }
+    assert_eq!(site.writes(), []);
+}
+
+#[tokio::test]
+async fn clearing_an_input_of_a_point_is_a_release_of_its_level() {
+    let office = Office::with(json!({"priorities": ["8-16"]}), AuditOptions::default()).await;
+    let site = &office.site;
+    for level in [5, 8, 9] {
+        let value = niagara_bridge::station::facade::Given::Integer(21);
+        site.command("slot:/Logic/Setpoint", level, value)
+            .await
+            .expect("taken");
+    }
+    site.writes();
+    let input =
+        |level: u8| json!({"ord": "slot:/Logic/Setpoint", "slotName": format!("in{level}")});
+    let (code, data) = office.failure(ADMIN, "clearSlot", input(5)).await;
+    assert_eq!((code, &data["policy"]), (-32010, &json!("priority")));
+    assert_eq!(site.writes(), []);
+    office.answer(ADMIN, "clearSlot", input(9)).await;
+    let confirmed = office.confirmed(ADMIN, "clearSlot", input(8)).await;
+    assert_eq!(
+        confirmed["structuredContent"]["changed"], true,
+        "{confirmed}"
+    );
+    let status = |level: u8| site.input("slot:/Logic/Setpoint", &format!("in{level}")).1;
+    assert_eq!(
+        (status(5), status(8), status(9)),
+        ("0".into(), "40".into(), "40".into())
+    );
+    assert_eq!(site.writes().len(), 2);
+}
+
+/// Who calls, and the code of the answer; none where the station does it.
+fn accounts() -> [(&'static str, Account, &'static str, Option<i64>); 5] {
+    [
+        ("the administrator", ADMIN, OWN, None),
+        ("an operator in the own category", OPERATOR, OWN, None),
+        (
+            "an operator elsewhere",
+            OPERATOR,
+            "station:|slot:/Logic/Simples",
+            Some(-32010),
+        ),
+        ("a viewer", VIEWER, OWN, Some(-32010)),
+        (
+            "a viewer elsewhere",
+            VIEWER,
+            "station:|slot:/Logic/Simples",
+            Some(-32010),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn the_station_decides_for_each_account_and_names_the_acting_user() {
+    let office = Office::new().await;
+    let site = &office.site;
+    add(site, "slot:/Ahu1", "string", ModelValue::from("old"));
+    for (number, (who, account, ord, refused)) in accounts().into_iter().enumerate() {
+        site.writes();
+        let path = ord.trim_start_matches("station:|");
+        let before = (
+            site.held(path, "string"),
+            office.audited_by_station(account.user).len(),
+        );
+        let value = format!("value {number}");
+        let arguments = json!({"ord": ord, "slotName": "string", "value": value});
+        let result = office.call_as(account, "setSlot", arguments).await;
+        let audited = office.audited_by_station(account.user);
+        match refused {
+            None => {
+                assert_eq!(
+                    result["structuredContent"]["newValue"],
+                    json!(value),
+                    "{who}: {result}"
+                );
+                assert_eq!(
+                    audited.last(),
+                    Some(&format!("Changed {path} string")),
+                    "{who}"
+                );
+                assert_eq!(site.held(path, "string"), value, "{who}");
+            }
+            Some(code) => {
+                assert_eq!(result["errorCode"], json!(code), "{who}: {result}");
+                let data = &result["errorData"];
+                assert_eq!(
+                    (&data["user"], &data["ord"]),
+                    (&json!(account.user), &json!(ord)),
+                    "{who}: {data}"
+                );
+                assert_eq!((site.held(path, "string"), audited.len()), before, "{who}");
+            }
+        }
+    }
+    for (who, caller, tool) in [
+        (
+            "a user without a password in the vault",
+            Some("nobody"),
+            "setSlot",
+        ),
+        ("apiToken", None, "setSlot"),
+        ("apiToken", None, "clearSlot"),
+    ] {
+        site.writes();
+        let refused = office
+            .call(context(caller), tool, call("string", json!("x")))
+            .await;
+        let error = refused.expect_err(who).to_json();
+        assert_eq!(
+            (&error["code"], &error["data"]["requiresUserContext"]),
+            (&json!(-32011), &json!(true)),
+            "{who}"
+        );
+        assert_eq!(error["data"]["tool"], json!(tool), "{who}");
+        assert_eq!(site.writes(), [], "{who}");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_in_doubt_with_the_slot_read_back_and_never_sent_again() {
+    let office = Office::new().await;
+    let site = &office.site;
+    let breaks = [
+        (FaultKind::Cut, false),
+        (FaultKind::CutAfter, true),
+        (FaultKind::HalfBody { bytes: None }, true),
+    ];
+    for (number, (kind, acted)) in breaks.into_iter().enumerate() {
+        let before = site.held(SIMPLES, "string");
+        let value = format!("value {number}");
+        office
+            .answer(ADMIN, "setSlot", call("boolean", json!(number % 2 == 0)))
+            .await;
+        site.writes();
+        site.break_next_write(Interface::Box, kind.clone());
+        let (code, data) = office
+            .failure(ADMIN, "setSlot", call("string", json!(value)))
+            .await;
+        let held = if acted { value } else { before };
+        assert_eq!(
+            (code, &data["inDoubt"], &data["observed"]),
+            (-32603, &json!(true), &json!(held)),
+            "{kind:?}"
+        );
+        let outcomes: Vec<WriteOutcome> = site
+            .writes()
+            .into_iter()
+            .map(|(_, outcome)| outcome)
+            .collect();
+        let expected = if acted {
+            WriteOutcome::Done
+        } else {
+            WriteOutcome::Lost
+        };
+        assert_eq!(outcomes, [expected], "{kind:?}");
+        let calls = 2 * (number + 1);
+        let line = office.last_line(calls, calls);
+        assert_eq!(
+            (&line["outcome"], &line["newValue"]),
+            (&json!("inDoubt"), &json!(held)),
+            "{line}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_neither_shown_nor_recorded() {
+    let office = Office::new().await;
+    let site = &office.site;
+    add(
+        site,
+        SIMPLES,
+        "mailPassword",
+        ModelValue::from("old-sentinel"),
+    );
+    let answer = office
+        .answer(
+            ADMIN,
+            "setSlot",
+            call("mailPassword", json!("new-sentinel")),
+        )
+        .await;
+    assert_eq!(site.held(SIMPLES, "mailPassword"), "new-sentinel");
+    assert_eq!(
+        (
+            &answer["previousValue"],
+            &answer["newValue"],
+            &answer["observedValue"]
+        ),
+        (
+            &json!("<redacted>"),
+            &json!("<redacted>"),
+            &json!("<redacted>")
+        )
+    );
+    site.break_next_write(Interface::Box, FaultKind::CutAfter);
+    let lost = office
+        .call_as(
+            ADMIN,
+            "setSlot",
+            call("mailPassword", json!("lost-sentinel")),
+        )
+        .await;
+    assert_eq!(lost["errorData"]["inDoubt"], true);
+    for name in [
+        niagara_bridge::audit::JOURNAL_NAME,
+        niagara_bridge::audit::LOG_NAME,
+    ] {
+        let text = std::fs::read_to_string(office.file(name)).expect("a file");
+        assert!(
+            !text.contains("sentinel") && text.contains("<redacted>"),
+            "{text}"
+        );
+    }
+    assert!(!lost.to_string().contains("sentinel") && !answer.to_string().contains("sentinel"));
+}
+
+#[tokio::test]
+async fn numbers_that_json_does_not_have_are_named() {
+    let office = Office::new().await;
+    let answer = office
+        .answer(ADMIN, "setSlot", call("double", json!("nan")))
+        .await;
+    assert_eq!(
+        (&answer["newValue"], &answer["nonFinite"]),
+        (&Value::Null, &json!("NaN"))
+    );
+    let answer = office
+        .answer(ADMIN, "setSlot", call("double", json!(2)))
+        .await;
+    assert_eq!(
+        (&answer["previousValue"], &answer["previousNonFinite"]),
+        (&Value::Null, &json!("NaN"))
+    );
+}
+
+#[tokio::test]
+async fn a_person_is_asked_only_about_what_can_be_written() {
+    let confirm = json!({"confirm": ["slot:/Logic/Simples"]});
+    let office = Office::with(confirm, AuditOptions::default()).await;
+    let site = &office.site;
+    let (code, _) = office
+        .failure(ADMIN, "setSlot", call("limited", json!(99)))
+        .await;
+    assert_eq!(code, -32602, "not a confirmation of what would be refused");
+    let done = office
+        .confirmed(ADMIN, "setSlot", call("limited", json!(12)))
+        .await;
+    assert_eq!(done["structuredContent"]["newValue"], 12.0, "{done}");
+    assert_eq!(site.writes().len(), 1);
+    office.allow(json!({"enabled": false}));
+    let (code, data) = office
+        .failure(ADMIN, "setSlot", call("limited", json!(99)))
+        .await;
+    assert_eq!((code, &data["policy"]), (-32010, &json!("read-only")));
+}
