@@ -59,7 +59,7 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     let station = start_station()
         .await
         .context("the stand-in station cannot start")?;
-    let mut config = demo_config(&station.url(), &token, folder.path())?;
+    let mut config = demo_config(&station.url(), &token, folder.path(), options.test_setup)?;
     config.listen = options.listen;
     config.enable_test_setup = options.test_setup;
     let users = bound_users(&mut config)?;
@@ -91,7 +91,13 @@ async fn start_station() -> anyhow::Result<MockStation> {
         .await?)
 }
 
-fn demo_config(station: &str, token: &str, data_dir: &Path) -> anyhow::Result<Config> {
+/// The acceptance script of the in-station module removes in one step, so a test setup does not ask before.
+fn demo_config(
+    station: &str,
+    token: &str,
+    data_dir: &Path,
+    test_setup: bool,
+) -> anyhow::Result<Config> {
     let account = accounts::BRIDGE;
     let mut settings = Settings::empty("the demo".to_owned());
     let text = Zeroizing::new(
@@ -100,7 +106,7 @@ fn demo_config(station: &str, token: &str, data_dir: &Path) -> anyhow::Result<Co
             "dataDir": data_dir,
             "station": { "url": station, "user": account.user, "password": account.password },
             "limits": { "requestsPerSecond": 0 },
-            "writes": { "enabled": true },
+            "writes": { "enabled": true, "confirmDestructive": !test_setup },
         })
         .to_string(),
     );

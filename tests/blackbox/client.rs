@@ -61,12 +61,7 @@ impl Bridge {
     }
 
     pub fn client(&self) -> Client {
-        Client {
-            address: self.server.address(),
-            authorization: Some(format!("Bearer {TOKEN}")),
-            session: None,
-            last_id: 0,
-        }
+        Client::at(self.server.address(), TOKEN)
     }
 
     pub fn stop(self) {
@@ -106,6 +101,16 @@ pub struct Client {
 }
 
 impl Client {
+    /// A client of a bridge that listens there.
+    pub fn at(address: SocketAddr, token: &str) -> Self {
+        Self {
+            address,
+            authorization: Some(format!("Bearer {token}")),
+            session: None,
+            last_id: 0,
+        }
+    }
+
     /// Sends a request and leaves the answer unread.
     fn send(&self, method: &str, path: &str, body: Option<&str>) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(self.address).expect("connect");
