@@ -58,6 +58,16 @@ impl Attempt {
         }
     }
 
+    /// The arguments as they are recorded, without secrets.
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    /// Whether what is written is a secret, so that no text about it may repeat it.
+    pub fn has_secret_value(&self) -> bool {
+        self.secret_value
+    }
+
     /// The members of the intent record.
     pub(super) fn intent(&self, policy: &str) -> Map<String, Value> {
         members(json!({

@@ -14,6 +14,7 @@ use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::station::echo::shortened;
 use crate::station::facade::{Given, PointCommand, PointOrder, WriteError};
 use crate::station::priority::Priority;
+use crate::station::value::Value as StationValue;
 
 /// Level of a command that names none (Tool surface §8.4).
 const LOWEST: i64 = 16;
@@ -89,13 +90,21 @@ impl Tool for WritePoint {
                     .command_point(&write.scope, &write.ord, &order, settle)
                     .await;
                 let command = sent.map_err(|error| refusal(error, ord, priority))?;
-                let before = command.previous.valid().map_or(Value::Null, value_json);
-                let after = value_json(&command.requested);
+                let before = command.previous.valid().map_or_else(released, value_json);
+                let after = match &command.requested {
+                    StationValue::Null => released(),
+                    requested => value_json(requested),
+                };
                 Ok(Written::new(command).from(before).to(after))
             });
             sent.await?.answered(|command| Ok(answer(ord, &command)))
         })
     }
+}
+
+/// A level that commands nothing, in the records: JSON's null stands for an unknown value there.
+fn released() -> Value {
+    json!("null")
 }
 
 /// What this tool owes callers beside the codes of all writes.

@@ -19,7 +19,13 @@ fn a_session_is_opened_used_and_closed() {
     // 2
     let tools = client.ask("tools/list", json!({}));
     let tools = tools["tools"].as_array().expect("tools");
-    for name in ["echo", "listChildren", "readPoint", "writePoint", "bqlQuery"] {
+    for name in [
+        "echo",
+        "listChildren",
+        "readPoint",
+        "writePoint",
+        "bqlQuery",
+    ] {
         assert!(
             tools.iter().any(|tool| tool["name"] == name),
             "{name} is missing"

@@ -103,7 +103,12 @@ fn a_user_builds_changes_saves_and_removes_and_no_secret_stays_behind() {
 /// One intent and one outcome for each write that was sent, in the name of the user; `audit verify` agrees.
 fn is_recorded(demo: &Demo) {
     let journal = demo.lines("audit.journal");
-    let of_kind = |kind: &str| journal.iter().filter(|record| record["kind"] == kind).count();
+    let of_kind = |kind: &str| {
+        journal
+            .iter()
+            .filter(|record| record["kind"] == kind)
+            .count()
+    };
     let log = demo.lines("niagaramcp.audit.log");
     assert_eq!(of_kind("outcome"), log.len());
     assert_eq!(of_kind("intent"), 8, "{log:#?}");
@@ -127,7 +132,10 @@ fn is_recorded(demo: &Demo) {
 
 /// No password, no token and no secret value in the log or in any file.
 fn tells_nothing(demo: &Demo, log: &str) {
-    assert!(log.contains("createComponent"), "the log tells of the calls");
+    assert!(
+        log.contains("createComponent"),
+        "the log tells of the calls"
+    );
     let mut secrets: Vec<&str> = accounts::ALL
         .iter()
         .map(|account| account.password)
@@ -185,7 +193,11 @@ fn the_demo_lists_the_forty_six_tools_of_the_contract_in_their_categories() {
         ("alarms", 2),
         ("diagnostic", 7),
     ] {
-        assert_eq!(count(&|tool| tool["category"] == category), expected, "{category}");
+        assert_eq!(
+            count(&|tool| tool["category"] == category),
+            expected,
+            "{category}"
+        );
     }
     assert_eq!(count(&|tool| tool["requiresUserContext"] == true), 9);
     assert_eq!(contract[45]["name"], "clearSlot");

@@ -445,6 +445,77 @@ async fn secrets_among_the_arguments_are_in_no_record() {
 }
 
 #[tokio::test]
+async fn errors_about_a_secret_do_not_repeat_it_in_the_records() {
+    let office = Office::new().await;
+    let arguments = json!({"slotName": "pinCredential", "value": "Sentinel-pin-1"});
+    let arguments = arguments.as_object().expect("an object").clone();
+    let caller = context(Some(ADMIN.user));
+    let run = office
+        .gate
+        .run::<(), _, _>(&caller, request(&arguments), |_| async {
+            Err(ToolError::invalid_params("Sentinel-pin-1 is no number").into())
+        });
+    assert!(run.await.is_err());
+    let line = office.last_line(1, 1);
+    assert!(!line.to_string().contains("Sentinel"), "{line}");
+}
+
+#[tokio::test]
+async fn rules_that_change_while_a_person_decides_hold_for_the_write() {
+    let office = Arc::new(Office::new().await);
+    let slow = Arc::new(Slow {
+        inner: person(
+            Asking::Now,
+            json!({"action": "accept", "content": {"confirm": true}}),
+        ),
+        asked: Notify::new(),
+        decided: Notify::new(),
+    });
+    let mut caller = context(Some(ADMIN.user));
+    caller.client = Client::at(slow.clone());
+    let arguments = json!({"ord": OTHER_POINT, "value": 21, "priority": 8});
+    let call = office.call(caller, "writePoint", arguments);
+    let meanwhile = async {
+        slow.asked.notified().await;
+        office.allow(json!({"enabled": false}));
+        slow.decided.notify_one();
+    };
+    let (answer, ()) = tokio::join!(call, meanwhile);
+    let (code, data) = failure_of(&answer.expect("answered"));
+    assert_eq!((code, &data["policy"]), (-32010, &json!("read-only")));
+    assert_eq!(office.site.writes(), []);
+    office.last_line(0, 1);
+}
+
+/// A person who decides when the test says so.
+struct Slow {
+    inner: Arc<Person>,
+    asked: Notify,
+    decided: Notify,
+}
+
+impl ClientPort for Slow {
+    fn log(&self, _: LogLevel, _: Value) {}
+
+    fn capabilities(&self) -> &Value {
+        self.inner.capabilities()
+    }
+
+    fn asking(&self) -> &Asking {
+        self.inner.asking()
+    }
+
+    fn ask(&self, question: Question) -> BoxFuture<'_, Result<Value, String>> {
+        async move {
+            self.asked.notify_one();
+            self.decided.notified().await;
+            self.inner.ask(question).await
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
 async fn a_viewer_is_refused_by_the_station_and_a_user_without_a_password_by_the_bridge() {
     let office = Office::new().await;
     let (code, data) = office

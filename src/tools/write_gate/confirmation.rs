@@ -14,7 +14,9 @@ use ring::digest::{Context, SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Map, Value, json};
 
+use crate::audit::Attempt;
 use crate::clock::SharedClock;
+use crate::station::echo::shortened;
 use crate::tools::{CallContext, ErrorCode, Principal, Question, Reply, ToolError, ToolOutput};
 
 /// Argument that brings the token back.
@@ -28,6 +30,9 @@ const NOT_BOUND: [&str; 2] = [CONFIRM, "dryRun"];
 
 /// Open questions; when there are more, the oldest are forgotten and have to be asked again.
 const MOST_OPEN: usize = 1000;
+
+/// Writes that a question lists.
+const MOST_SHOWN: usize = 20;
 
 const TOKEN_BYTES: usize = 24;
 
@@ -199,6 +204,29 @@ impl Confirmations {
             }
         }
     }
+}
+
+/// What the person is asked: every write with its arguments, secrets left out.
+pub(super) fn question(tool: &str, writes: &[Attempt], why: &str) -> String {
+    let user = writes.first().map_or("", |write| write.user.as_str());
+    let number = match writes.len() {
+        1 => String::new(),
+        number => format!(" {number} writes"),
+    };
+    let mut text =
+        format!("Shall {tool} send{number} to the station as '{user}'? It is asked because {why}.");
+    for write in writes.iter().take(MOST_SHOWN) {
+        let arguments = json!(write.arguments());
+        text += &format!("\n- {} {} {arguments}", write.action, shortened(&write.ord));
+    }
+    if let Some(more) = writes
+        .len()
+        .checked_sub(MOST_SHOWN)
+        .filter(|more| *more > 0)
+    {
+        text += &format!("\n- and {more} more");
+    }
+    text
 }
 
 /// The form that the person fills in.

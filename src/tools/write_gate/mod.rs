@@ -43,6 +43,9 @@ use crate::station::ord::{Ord, SlotPath};
 /// Kept back of a call's time, so that what a lost answer left can still be read.
 const REREAD_TIME: Duration = Duration::from_secs(3);
 
+/// The word of the records for a write that somebody said yes to.
+const CONFIRMED: &str = "confirmed";
+
 /// Adds the argument that confirms a write.
 pub fn with_confirm(schema: ObjectSchema) -> ObjectSchema {
     schema.optional(
@@ -229,6 +232,18 @@ impl WriteGate {
                 return Err(stop.error);
             }
         };
+        if policy == CONFIRMED {
+            // A person took their time: rules, rights and sessions are those of now.
+            for (request, one) in requests.iter().zip(&mut judged) {
+                match self.judge(&context, request).await {
+                    Ok(now) => *one = now,
+                    Err(stop) => {
+                        self.record_refusal(&context, request, &stop).await;
+                        return Err(stop.error);
+                    }
+                }
+            }
+        }
         let passes = requests.iter().zip(judged);
         let passes = passes.map(|(request, one)| Pass {
             attempt: self.attempt(&context, request, Some(&one.path)),
@@ -274,7 +289,15 @@ impl WriteGate {
             Err(failure) => {
                 let (verdict, error, seen) = error::failed(&about, failure);
                 let code = error.code.code();
-                let mut ending = Ending::not_done(verdict, took, code, error.message.clone());
+                // Errors repeat the value that they complain of.
+                let message = match pass.attempt.has_secret_value() {
+                    true => format!(
+                        "{}; the text is left out, because the value is a secret",
+                        error.code.meaning()
+                    ),
+                    false => error.message.clone(),
+                };
+                let mut ending = Ending::not_done(verdict, took, code, message);
                 ending.new_value = seen;
                 (ending, Err(error))
             }
@@ -412,16 +435,16 @@ impl WriteGate {
             stop.error = stop.error.with("retryAfterSeconds", seconds);
             return Err(stop);
         }
-        let Some((why, asked)) = judged
-            .iter()
-            .zip(requests)
-            .find_map(|(one, request)| Some((reason(one.ruling)?, request)))
-        else {
+        let Some(why) = judged.iter().find_map(|one| reason(one.ruling)) else {
             return Ok(Ok("allowed"));
         };
         let token = arguments.get(CONFIRM).and_then(Value::as_str);
         let bound = bound_to(&context.principal, tool, arguments);
-        let question = question(context, tool, asked, requests.len(), why);
+        let attempts: Vec<Attempt> = requests
+            .iter()
+            .map(|request| self.attempt(context, request, None))
+            .collect();
+        let question = confirmation::question(tool, &attempts, why);
         let began = Instant::now();
         let answer = self
             .confirmations
@@ -431,7 +454,7 @@ impl WriteGate {
             Ok(Answer::Yes) => {
                 // A person's time is not the station's.
                 context.deadline += began.elapsed();
-                Ok(Ok("confirmed"))
+                Ok(Ok(CONFIRMED))
             }
             Ok(Answer::Later(output)) => Ok(Err(output)),
             Ok(Answer::No(reason)) => Err(stop(
@@ -559,30 +582,6 @@ fn reason(ruling: Ruling) -> Option<&'static str> {
         Ruling::Allowed => None,
         Ruling::NeedsConfirmation(reason) => Some(reason),
     }
-}
-
-/// What the person is asked.
-fn question(
-    context: &CallContext,
-    tool: &str,
-    request: &WriteRequest<'_>,
-    writes: usize,
-    why: &str,
-) -> String {
-    let mut arguments = request.arguments.clone();
-    arguments.shift_remove(CONFIRM);
-    let shown = Value::Object(crate::audit::redacted_arguments(
-        &arguments,
-        request.secret_value,
-    ));
-    let number = match writes {
-        1 => String::new(),
-        writes => format!(" ({writes} writes)"),
-    };
-    format!(
-        "Shall {tool}{number} change the station as '{}'? {why}. {} {shown}",
-        context.principal, request.operation
-    )
 }
 
 /// The scope of the work: it ends before the call does.
