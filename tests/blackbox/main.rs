@@ -5,8 +5,6 @@
 //! itself as `demo --test-setup`.
 
 mod client;
-mod demo;
 mod diagnostics;
 mod knowledge;
 mod transport;
-mod writing;
