@@ -79,7 +79,15 @@ async fn an_id_comes_back_exactly_as_it_was_sent() {
     let served = Served::start().await;
     let mut client = served.client();
     client.initialize().await;
-    for id in ["\"a\"", "\"\"", "0", "-7", "18446744073709551615"] {
+    for id in [
+        "\"a\"",
+        "\"\"",
+        "0",
+        "-7",
+        "18446744073709551615",
+        "1.5",
+        "null",
+    ] {
         let ping = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
         let answer = json_body(client.post_text(ping).await).await;
         assert_eq!(answer["id"].to_string(), id);
@@ -88,9 +96,7 @@ async fn an_id_comes_back_exactly_as_it_was_sent() {
 }
 
 /// Messages that are JSON but no JSON-RPC 2.0 of this protocol, and the id under which they are refused.
-const NO_MESSAGES: [(&str, &str); 9] = [
-    (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "null"),
-    (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "null"),
+const NO_MESSAGES: [(&str, &str); 7] = [
     (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, "null"),
     (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, "null"),
     (

@@ -41,7 +41,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use self::certificate::Certificates;
-use self::checks::{InboundLimits, Visitors, refusal};
+use self::checks::{InboundLimits, Visitors};
 use self::connections::{ConnectionLimits, Seats};
 use self::health::Health;
 use self::legacy_sse::SseTable;
@@ -290,7 +290,8 @@ async fn not_found(method: Method, uri: Uri) -> Response {
         "There is nothing for {method} at {}.",
         shortened(uri.path())
     );
-    refusal(StatusCode::NOT_FOUND, "no-such-path", text)
+    // Plain text, as clients of the in-station module know it (Tool surface §1).
+    (StatusCode::NOT_FOUND, text).into_response()
 }
 
 async fn sweep(front: Arc<Front>, stop: CancellationToken) {
