@@ -105,6 +105,22 @@ pub struct ResourceDefinition {
 }
 
 impl ResourceDefinition {
+    /// Whether a template is this one, in any of its spellings.
+    fn is_template(&self, template: &str) -> bool {
+        let Some(variable) = self.address.variable() else {
+            return false;
+        };
+        let end = format!("{{{variable}}}{}", self.address.suffix());
+        let mut prefixes = self
+            .address
+            .prefix()
+            .into_iter()
+            .chain(self.other_prefixes.iter().map(String::as_str));
+        template
+            .strip_suffix(end.as_str())
+            .is_some_and(|given| prefixes.any(|prefix| prefix == given))
+    }
+
     fn to_json(&self) -> Value {
         let key = match self.address {
             Address::Fixed(_) => "uri",
@@ -343,7 +359,7 @@ impl ResourceRegistry {
         let entry = self
             .entries
             .iter()
-            .find(|(definition, _)| definition.address.text() == template);
+            .find(|(definition, _)| definition.is_template(template));
         let Some((definition, resource)) = entry else {
             return Err(RpcError::new(
                 ErrorCode::InvalidParams,
@@ -506,11 +522,13 @@ mod tests {
             "niagara://space/{id}"
         );
         let context = CallContext::service();
-        let found = registry()
-            .complete("niagara://space/{id}", "id", "lo", &context)
-            .await
-            .expect("complete");
-        assert_eq!(found, ["lobby", "loft"]);
+        for template in ["niagara://space/{id}", "niagara://spaces/{id}"] {
+            let found = registry()
+                .complete(template, "id", "lo", &context)
+                .await
+                .expect("complete");
+            assert_eq!(found, ["lobby", "loft"], "{template}");
+        }
         let error = registry()
             .complete("niagara://space/{id}", "name", "", &context)
             .await

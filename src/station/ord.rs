@@ -95,7 +95,7 @@ impl FromStr for HistoryId {
 
     fn from_str(text: &str) -> Result<Self, OrdError> {
         let trimmed = strip_hosts(text.trim());
-        let body = trimmed.strip_prefix("history:").unwrap_or(trimmed);
+        let body = strip_scheme(trimmed, "history:").unwrap_or(trimmed);
         let malformed = || OrdError::Scheme {
             ord: text.to_owned(),
             expected: "a history id is /Station/Name or ^Name",
@@ -130,6 +130,7 @@ impl FromStr for HistoryId {
 /// let ord = Ord::component("local:|station:|slot:/AHU1/SAT/").unwrap();
 /// assert_eq!(ord.absolute(), "station:|slot:/AHU1/SAT");
 /// assert_eq!(ord.relative(), "slot:/AHU1/SAT");
+/// assert_eq!(Ord::component("STATION:|SLOT:/AHU1/SAT").unwrap(), ord);
 /// assert!(Ord::component("slot:/A//B").is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,10 +167,10 @@ impl Ord {
                 ord: text.to_owned(),
             });
         }
-        if let Some(digits) = stripped.strip_prefix("h:") {
+        if let Some(digits) = strip_scheme(stripped, "h:") {
             return handle(digits, text);
         }
-        match stripped.strip_prefix("slot:") {
+        match strip_scheme(stripped, "slot:") {
             Some(body) if body.starts_with('/') => SlotPath::from_body(body, text).map(Self::Slot),
             _ => Err(OrdError::Scheme {
                 ord: text.to_owned(),
@@ -181,8 +182,9 @@ impl Ord {
     /// Normalises any ORD that the bridge hands to a station: components, `history:`, `alarm:` and `file:`.
     pub fn parse(text: &str) -> Result<Self, OrdError> {
         let stripped = strip_hosts(text.trim());
-        let scheme = stripped.split_once(':').map_or("", |(scheme, _)| scheme);
-        if !matches!(scheme, "history" | "alarm" | "file") {
+        let (scheme, body) = stripped.split_once(':').unwrap_or_default();
+        let scheme = scheme.to_ascii_lowercase();
+        if !matches!(scheme.as_str(), "history" | "alarm" | "file") {
             return Self::component(text);
         }
         if stripped.chars().any(char::is_control) {
@@ -195,14 +197,13 @@ impl Ord {
                 ord: text.to_owned(),
             });
         }
-        let body = &stripped[scheme.len() + 1..];
         if body.split(['/', '^']).any(|segment| segment == "..") {
             return Err(OrdError::Segment {
                 ord: text.to_owned(),
                 segment: "..".to_owned(),
             });
         }
-        match scheme {
+        match scheme.as_str() {
             "history" if body.is_empty() || body == "/" => Ok(Self::Histories),
             "history" => body.parse().map(Self::History),
             "alarm" => Ok(Self::Alarm(body.to_owned())),
@@ -308,8 +309,14 @@ pub fn split_ord_list(text: &str) -> Vec<String> {
 }
 
 fn strip_hosts(text: &str) -> &str {
-    let text = text.strip_prefix("local:|").unwrap_or(text);
-    text.strip_prefix("station:|").unwrap_or(text)
+    let text = strip_scheme(text, "local:|").unwrap_or(text);
+    strip_scheme(text, "station:|").unwrap_or(text)
+}
+
+/// What follows a scheme. Case does not matter in schemes, as on a station; it does in slot names.
+fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
+    let (head, rest) = text.split_at_checked(scheme.len())?;
+    head.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
 fn handle(digits: &str, ord: &str) -> Result<Ord, OrdError> {

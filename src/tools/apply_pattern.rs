@@ -16,7 +16,7 @@ use super::{Arguments, CallContext, ToolError};
 use crate::knowledge::operations::{EntryKind, Holder, OperationError, create_all_equipment};
 use crate::knowledge::pattern::{Pattern, PatternError, SiblingPlan, component, with_suffix};
 use crate::knowledge::{Equipment, KnowledgeModel, KnowledgeStore};
-use crate::station::ord::{Ord, SlotPath};
+use crate::station::ord::{Ord, SlotName, SlotPath};
 
 /// Share of the pattern's points that a component found below `under` must have to count as a sibling.
 const LIKE: f64 = 0.5;
@@ -127,7 +127,7 @@ impl Tool for ApplyPattern {
                 return Ok(ToolOutput::json(answer));
             }
             if !plan.is_ready() {
-                return Err(not_ready(answer));
+                return Err(not_ready(&plan));
             }
             let items = plan.entries(equipment, &wishes);
             let audit_id = format!("{id}+{}", items.len());
@@ -307,21 +307,85 @@ pub(super) fn pattern_error(error: PatternError) -> ToolError {
     }
 }
 
-fn not_ready(answer: Value) -> ToolError {
-    let siblings = answer["siblings"].as_array().map_or(0, Vec::len);
-    let message = if siblings == 0 {
-        "Nothing was added: there is no sibling left to map.".to_owned()
-    } else {
-        "Nothing was added: some siblings have problems, named in errorData.siblings. Solve them, leave these siblings \
-         out, or allow what is missing."
-            .to_owned()
-    };
-    let problems: Vec<Value> = answer["siblings"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|sibling| !sibling["problems"].as_array().is_none_or(Vec::is_empty))
-        .map(|sibling| json!({"ord": sibling["ord"], "problems": sibling["problems"]}))
+/// Siblings that a refusal names in its text; errorData has them all.
+const MOST_NAMED: usize = 5;
+
+fn not_ready(plan: &Plan) -> ToolError {
+    let hindered: Vec<&PlannedSibling> = plan
+        .siblings
+        .iter()
+        .filter(|sibling| !sibling.problems.is_empty())
+        .collect();
+    if hindered.is_empty() {
+        return ToolError::invalid_params(nothing_left(plan)).with("siblings", json!([]));
+    }
+    let named: Vec<String> = hindered
+        .iter()
+        .map(|sibling| {
+            format!(
+                "{}: {}",
+                sibling_name(&sibling.plan.path),
+                sibling.problems.join("; ")
+            )
+        })
+        .collect();
+    let message = format!(
+        "Nothing was added, because {} of {} siblings cannot be mapped. {}. Solve this, or name only the other siblings in \
+         'siblings'.",
+        hindered.len(),
+        plan.siblings.len(),
+        first_of(&named, ". ")
+    );
+    let problems: Vec<Value> = hindered
+        .iter()
+        .map(|sibling| {
+            json!({
+                "ord": Ord::slot(sibling.plan.path.clone()).absolute(),
+                "id": sibling.plan.id,
+                "problems": sibling.problems,
+            })
+        })
         .collect();
     ToolError::invalid_params(message).with("siblings", problems)
+}
+
+/// Why a plan without siblings has none.
+fn nothing_left(plan: &Plan) -> String {
+    let mut text = "Nothing was added: there is no sibling left to map.".to_owned();
+    let mapped: Vec<String> = plan
+        .mapped
+        .iter()
+        .map(|(path, id)| format!("{} as '{id}'", sibling_name(path)))
+        .collect();
+    if !mapped.is_empty() {
+        text.push_str(&format!(" Mapped already: {}.", first_of(&mapped, ", ")));
+    }
+    let unlike: Vec<String> = plan
+        .unlike
+        .iter()
+        .map(|(path, found)| format!("{} ({found} points)", sibling_name(path)))
+        .collect();
+    if !unlike.is_empty() {
+        text.push_str(&format!(
+            " Too little of the pattern have: {}; name them in 'siblings' to map them all the same.",
+            first_of(&unlike, ", ")
+        ));
+    }
+    if mapped.is_empty() && unlike.is_empty() {
+        text.push_str(" Give another component as 'under', or a wider 'nameFilter'.");
+    }
+    text
+}
+
+fn sibling_name(path: &SlotPath) -> String {
+    path.name().map(SlotName::display).unwrap_or_default()
+}
+
+fn first_of(texts: &[String], between: &str) -> String {
+    let shown: Vec<&str> = texts.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let mut text = shown.join(between);
+    if texts.len() > MOST_NAMED {
+        text.push_str(&format!("{between}and {} more", texts.len() - MOST_NAMED));
+    }
+    text
 }

@@ -19,7 +19,8 @@ use crate::knowledge::{
     STANDARD_TYPES, format, validate,
 };
 use crate::station::echo::shortened;
-use crate::station::facade::{MAX_TAGGED, TaggedComponent};
+use crate::station::error::StationError;
+use crate::station::facade::{FacadeError, MAX_TAGGED, TaggedComponent};
 
 const ROOT: &str = "station:|slot:/";
 
@@ -158,10 +159,13 @@ impl ImportKnowledge {
             return Err(ToolError::invalid_params(text).with("mode", mode.name()));
         }
         let under = arguments.optional_string("under").unwrap_or(ROOT);
-        let ord = component_ord(under)?;
+        let ord = component_ord(under).map_err(|mut error| {
+            error.message = format!("Argument 'under': {}", error.message);
+            error.with("argument", "under")
+        })?;
         let scope = scope(context);
         let station = self.stations.for_caller(&context.principal)?;
-        let of_station = |error| station_error(error, under);
+        let of_station = |error| under_error(error, under);
         let path = station.slot_path(&scope, &ord).await.map_err(of_station)?;
         let tagged = station
             .tagged_components(&scope, &path, NAMESPACE, &ENTITY_TAGS)
@@ -186,6 +190,25 @@ fn unknown_key(unknown: &UnknownKey) -> String {
         false => "what the knowledge has under it already stays, the imported one is left out",
     };
     format!("the key '{key}' at the root of the document is not known to this version; {fate}")
+}
+
+/// An error of the search for tags; the station names no argument of this tool.
+fn under_error(error: FacadeError, under: &str) -> ToolError {
+    let error = match error {
+        FacadeError::Station(
+            StationError::NotFound { .. } | StationError::BadQuery { .. } | StationError::Ord(_),
+        ) => ToolError::new(
+            ErrorCode::OrdNotResolvable,
+            format!(
+                "Argument 'under': the station has no component {}; give the ord of a folder or component as listChildren \
+                 shows it, or leave it out for the whole station.",
+                shortened(under)
+            ),
+        )
+        .with("ord", under),
+        other => station_error(other, under),
+    };
+    error.with("argument", "under")
 }
 
 /// Counts and doubts of an import of tags.

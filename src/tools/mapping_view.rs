@@ -107,6 +107,11 @@ impl View<'_> {
         put_text(&mut map, "mappedAs", equipment.mapped_as.as_deref());
         put_text(&mut map, "kind", equipment.kind.as_deref());
         put_text(&mut map, "type", equipment.type_id.as_deref());
+        put_text(
+            &mut map,
+            "incompleteType",
+            equipment.incomplete_type.as_deref(),
+        );
         map.insert("confidence".to_owned(), json!(equipment.confidence));
         map.insert("reasons".to_owned(), json!(equipment.reasons));
         let points = equipment
@@ -209,6 +214,10 @@ pub(super) fn answer_schema() -> ObjectSchema {
                 &["model", "standard"],
             ),
         )
+        .optional(
+            "hint",
+            schema::string("What to do before the proposals can be taken over; given for a model without types."),
+        )
         .required("count", schema::whole("Pieces of equipment returned."))
         .required("truncated", schema::boolean("Whether there is more equipment."))
         .optional("nextOffset", schema::whole("Where to continue."))
@@ -251,7 +260,15 @@ fn equipment_schema() -> ObjectSchema {
         )
         .optional(
             "type",
-            schema::string("Id of the equipment type that fits best."),
+            schema::string(
+                "Id of the equipment type that fits best; all that it requires is there, and every proposed role is one of it.",
+            ),
+        )
+        .optional(
+            "incompleteType",
+            schema::string(
+                "Instead of type: a type that would fit, but requires the roles in missingRoles, which no point seems to have.",
+            ),
         )
         .required(
             "confidence",
@@ -268,7 +285,7 @@ fn equipment_schema() -> ObjectSchema {
         .optional(
             "missingRoles",
             schema::list(
-                "Roles that the type requires and no point seems to have.",
+                "Roles that the type or incompleteType requires and no point seems to have.",
                 schema::string("Role."),
             ),
         )

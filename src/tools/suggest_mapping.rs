@@ -40,6 +40,11 @@ const MOST_RECORDS: usize = 1_440;
 /// Time that must be left to begin another history.
 const TIME_FOR_HISTORY: Duration = Duration::from_secs(3);
 
+/// What to do first in a model without types.
+const WITHOUT_TYPES: &str = "The model has no equipment types yet; the types named here are the standard ones. Call importKnowledge \
+                             with source='standard' before anything else: createEquipment and bulkCreateEquipment refuse \
+                             types that the model does not have.";
+
 /// `suggestMapping`.
 pub struct SuggestMapping {
     pub stations: SharedStations,
@@ -131,6 +136,9 @@ impl Tool for SuggestMapping {
             };
             let (offset, limit) = (arguments.count("offset", 0), arguments.count("limit", 10));
             let mut answer = view.answer(text, &proposals, offset, limit);
+            if model.document().equipment_types.is_empty() {
+                answer["hint"] = json!(WITHOUT_TYPES);
+            }
             if listed.truncated {
                 answer["pointsTruncated"] = json!(true);
             }

@@ -1,5 +1,6 @@
 //! The knowledge model over its tools and its file.
 
+mod accepting;
 mod desk;
 mod dumps;
 mod editing;
@@ -16,6 +17,7 @@ mod station_changes;
 mod suggestions;
 #[path = "../support/mod.rs"]
 mod support;
+mod typical_points;
 mod unmapped;
 mod vocabularies;
 #[path = "../tools/ways.rs"]

@@ -126,6 +126,15 @@ async fn a_floor_is_mapped_from_one_box_after_its_plan_was_shown() {
         .await;
     assert_eq!(again["alreadyMapped"].as_array().unwrap().len(), 7);
     assert_eq!(again["ready"], json!(false));
+    let once_more = json!({"equipmentId": "vav-1-01", "dryRun": false});
+    let (_, message, _) = bench.failure("applyPattern", once_more).await;
+    for named in [
+        "VAV-1-02 as 'vav-1-02'",
+        "and 2 more",
+        "VAV-1-09 (spare) (3 points)",
+    ] {
+        assert!(message.contains(named), "{message}");
+    }
 }
 
 #[tokio::test]
@@ -146,6 +155,11 @@ async fn one_box_without_a_point_holds_back_all_until_that_is_allowed() {
     assert_eq!(data["siblings"].as_array().unwrap().len(), 1);
     let ord = data["siblings"][0]["ord"].as_str().unwrap();
     assert!(ord.ends_with("VAV$2d1$2d05"), "{ord}");
+    assert!(
+        message.contains("1 of 7 siblings")
+            && message.contains("VAV-1-05: 1 of the pattern's points are missing"),
+        "{message}"
+    );
     assert_eq!(
         std::fs::read(bench.knowledge.path()).unwrap(),
         before,
@@ -170,7 +184,11 @@ async fn taken_ids_are_refused_or_numbered_as_asked() {
         format!("{FLOOR}/VAV$2d1$2d03")
     ]);
     let arguments = json!({"equipmentId": "vav-1-01", "siblings": siblings, "dryRun": false});
-    let (_, _, data) = bench.failure("applyPattern", arguments).await;
+    let (_, message, data) = bench.failure("applyPattern", arguments).await;
+    assert!(
+        message.contains("VAV-1-02: the id 'vav-1-02' is taken"),
+        "{message}"
+    );
     assert!(
         data["siblings"][0]["problems"][0]
             .as_str()
@@ -199,10 +217,13 @@ async fn another_installers_box_is_no_copy_and_is_told_apart() {
     assert_eq!(plan["siblings"], json!([]));
     assert_eq!(plan["unlike"].as_array().unwrap().len(), 8);
 
-    let named = json!({"equipmentId": "vav-1-01", "siblings": [format!("{under}/VAV_2_01")]});
+    // Case does not matter in the schemes of an ord, as on the station.
+    let loud = format!("{under}/VAV_2_01").replace("station:|slot:", "STATION:|Slot:");
+    let named = json!({"equipmentId": "vav-1-01", "siblings": [loud]});
     let plan = bench.answer("applyPattern", named).await;
     let sibling = &plan["siblings"][0];
     assert_eq!(plan["ready"], json!(false));
+    assert_eq!(sibling["ord"], format!("{under}/VAV_2_01"));
     assert!(sibling["missing"].as_array().unwrap().len() > 8);
     assert!(sibling["extraCount"].as_u64() > Some(8));
 

@@ -118,13 +118,13 @@ fn site(name: SiteName) -> (Site, DateTime<Utc>) {
     (Site::build(options).unwrap(), now)
 }
 
-async fn bench(name: SiteName, switch: impl FnOnce(&mut Switches)) -> Bench {
+pub async fn bench(name: SiteName, switch: impl FnOnce(&mut Switches)) -> Bench {
     let (site, now) = site(name);
     Bench::serving(site.station, now, switch, BRIDGE).await
 }
 
 /// All pages of an answer.
-async fn all_equipment(bench: &Bench, arguments: Value) -> Vec<Value> {
+pub async fn all_equipment(bench: &Bench, arguments: Value) -> Vec<Value> {
     let mut all = Vec::new();
     let mut offset = 0;
     loop {
@@ -373,6 +373,111 @@ fn roles_are_called_as_the_model_calls_them_and_follow_what_is_mapped() {
     assert_eq!(proposed(&found, 1), Some("valve_position"));
 }
 
+#[test]
+fn names_and_units_tell_what_a_meter_counts() {
+    let point = |folder: &str, name: &str, unit: &str| DescribedPoint {
+        path: "slot:/Drivers/Modbus"
+            .parse::<SlotPath>()
+            .unwrap()
+            .child(SlotName::escape(folder).unwrap())
+            .child(SlotName::escape(name).unwrap()),
+        display_name: String::new(),
+        type_spec: "control:NumericPoint".to_owned(),
+        kind: ValueKind::Numeric,
+        unit: unit_by_name(unit).cloned(),
+        value: None,
+        is_bad: false,
+        recent: None,
+    };
+    for (folder, points, type_id) in [
+        // Nothing tells.
+        (
+            "Meter 1",
+            vec![("kW", "kilowatt"), ("kWh", "kilowatt_hours")],
+            "meter",
+        ),
+        // The name of the meter, in words or within one.
+        (
+            "Elec_Main",
+            vec![("kW", "kilowatt"), ("kWh", "kilowatt_hours")],
+            "electric-meter",
+        ),
+        (
+            "Hauptstromzähler",
+            vec![("Zählerstand", "kilowatt_hours")],
+            "electric-meter",
+        ),
+        ("GasMeter", vec![("Total", "cubic_meter")], "gas-meter"),
+        (
+            "Gaszähler 2",
+            vec![("Zählerstand", "cubic_meter")],
+            "gas-meter",
+        ),
+        (
+            "Wärmezähler HK1",
+            vec![("Leistung", "kilowatt"), ("Arbeit", "kilowatt_hours")],
+            "thermal-meter",
+        ),
+        (
+            "Kältezähler",
+            vec![("Arbeit", "kilowatt_hours")],
+            "thermal-meter",
+        ),
+        ("BTU Meter 3", vec![("Energy", "kilobtu")], "thermal-meter"),
+        (
+            "Wasserzähler",
+            vec![("Zählerstand", "cubic_meter")],
+            "water-meter",
+        ),
+        // The points and their units.
+        (
+            "Meter 4",
+            vec![
+                ("kW", "kilowatt"),
+                ("Volts A", "volt"),
+                ("Amps A", "ampere"),
+            ],
+            "electric-meter",
+        ),
+        (
+            "Meter 5",
+            vec![
+                ("Gas Flow", "cubic_feet_per_hour"),
+                ("Gas Total", "cubic_foot"),
+            ],
+            "gas-meter",
+        ),
+        (
+            "Meter 6",
+            vec![
+                ("Heat Rate", "kilobtus_per_hour"),
+                ("Supply Temp", "fahrenheit"),
+            ],
+            "thermal-meter",
+        ),
+        (
+            "Meter 7",
+            vec![("Flow", "gallons_per_minute"), ("Volume", "gallon")],
+            "water-meter",
+        ),
+        (
+            "Zähler 8",
+            vec![("cos phi", "power_factor"), ("Wirkleistung", "kilowatt")],
+            "electric-meter",
+        ),
+    ] {
+        let points: Vec<DescribedPoint> = points
+            .iter()
+            .map(|(name, unit)| point(folder, name, unit))
+            .collect();
+        let found = propose(&points, &KnowledgeModel::default());
+        assert_eq!(found[0].type_id.as_deref(), Some(type_id), "{folder}");
+        for (at, one) in points.iter().enumerate() {
+            assert!(proposed(&found, at).is_some(), "{folder}: {}", one.path);
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_is_mapped_is_left_out_and_nothing_is_written() {
     let bench = bench(SiteName::Harborview, |_| {}).await;
@@ -383,6 +488,11 @@ async fn what_is_mapped_is_left_out_and_nothing_is_written() {
         (&json!(8), &json!(0))
     );
     assert_eq!(before["types"], "standard");
+    let hint = before["hint"].as_str().expect("what to do first");
+    assert!(
+        hint.contains("importKnowledge") && hint.contains("'standard'"),
+        "{hint}"
+    );
     let first = &before["equipment"][0];
     assert_eq!(
         (&first["id"], &first["type"]),
@@ -405,7 +515,10 @@ async fn what_is_mapped_is_left_out_and_nothing_is_written() {
     let entry = json!({"id": first["id"], "name": first["name"], "type": first["type"], "ord": first["ord"], "points": points});
     bench.answer("createEquipment", entry).await;
     let after = bench.answer("suggestMapping", json!({"ord": floor})).await;
-    assert_eq!(after["types"], "model");
+    assert_eq!(
+        (&after["types"], &after["hint"]),
+        (&json!("model"), &Value::Null)
+    );
     assert_eq!(
         after["mappedCount"],
         json!(points.as_object().unwrap().len())

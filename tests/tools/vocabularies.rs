@@ -223,9 +223,33 @@ async fn a_folder_without_tags_and_one_that_is_not_there() {
         answer["found"],
         json!({"sites": 0, "spaces": 1, "equipment": 3, "points": 15})
     );
-    let arguments = json!({"source": "haystack", "under": "station:|slot:/Nowhere"});
-    let error = bench.call("importKnowledge", arguments).await;
-    assert_eq!(error["errorCode"], json!(-32006));
+}
+
+#[tokio::test]
+async fn a_wrong_under_is_named_and_no_query_that_nobody_wrote_is_shown() {
+    let ways: [fn(&mut Switches); 2] = [|_| {}, |switches| switches.export.csv_exporter = false];
+    for way in ways {
+        let bench = unmapped(way).await;
+        for under in [
+            "station:|slot:/Nowhere",
+            "slot:/Drivers/BacnetNetwork/AHU_2/points/Gone",
+            "h:ffff",
+            "AHU_2",
+            "history:/Harborview/X",
+            "station:|slot:/A|bql:select *",
+        ] {
+            let arguments = json!({"source": "haystack", "under": under});
+            let error = bench.call("importKnowledge", arguments).await;
+            assert_eq!(error["errorCode"], json!(-32006), "{under}: {error}");
+            assert_eq!(error["errorData"]["argument"], "under", "{error}");
+            let text = error["content"][0]["text"].as_str().unwrap();
+            assert!(text.contains("'under'"), "{text}");
+            assert!(
+                !text.contains("slotExists") && !text.contains("baja:Component"),
+                "{text}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

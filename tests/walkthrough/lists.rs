@@ -70,8 +70,10 @@ async fn clients_learn_of_new_entries_and_are_offered_them() {
         let found = completed(&client, prompt.clone(), "spaceId", typed).await;
         assert_eq!(found, ["lobby"], "{typed:?}");
     }
-    let template = json!({"type": "ref/resource", "uri": "niagara://space/{id}"});
-    assert_eq!(completed(&client, template, "id", "hall").await, ["lobby"]);
+    for uri in ["niagara://space/{id}", "niagara://spaces/{id}"] {
+        let template = json!({"type": "ref/resource", "uri": uri});
+        assert_eq!(completed(&client, template, "id", "hall").await, ["lobby"]);
+    }
 
     // A change within an entry changes no list; the next new entry is the next event.
     let renamed = json!({"id": "lobby", "name": "Foyer"});

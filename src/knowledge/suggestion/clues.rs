@@ -44,6 +44,11 @@ pub(super) struct Clue {
 }
 
 impl Clue {
+    /// Everything that does not speak against the role.
+    pub fn explains(&self) -> ConceptSet {
+        self.ways.iter().map(|way| way.explains).collect()
+    }
+
     /// Whether the role is a setpoint or a command, which people and programs write.
     pub fn is_commanded(&self) -> bool {
         ["_sp", "_valve", "_cmd", "_command", "damper", "_speed"]
@@ -122,6 +127,7 @@ struct Entry {
     on: Vec<String>,
     #[serde(default)]
     also: Vec<String>,
+    number: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -137,9 +143,13 @@ struct WayEntry {
     trust: Option<f64>,
 }
 
-/// Reads the clues that ship with the bridge.
-pub(super) fn parse(text: &str, lexicon: &Lexicon) -> Result<Vec<Clue>, DataError> {
-    let wrong = |detail: String| DataError::new("role-clues.yaml", detail);
+/// Reads a table of clues that ships with the bridge.
+pub(super) fn parse(
+    table: &'static str,
+    text: &str,
+    lexicon: &Lexicon,
+) -> Result<Vec<Clue>, DataError> {
+    let wrong = |detail: String| DataError::new(table, detail);
     let entries: Vec<Entry> =
         serde_yaml::from_str(text).map_err(|error| wrong(error.to_string()))?;
     entries
@@ -189,7 +199,7 @@ fn read(entry: Entry, lexicon: &Lexicon) -> Result<Clue, (String, String)> {
                 explains,
                 only: families(&way.only)?,
                 trust: way.trust.unwrap_or(TRUST),
-                number: None,
+                number: entry.number.clone(),
             })
         })
         .collect::<Result<Vec<_>, (String, String)>>()?;

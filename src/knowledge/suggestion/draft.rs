@@ -1,15 +1,22 @@
 //! A piece of equipment while its kind, its type and the roles of its points are settled.
 
-use super::assignment::{Assigned, Candidate, LEAST_PROPOSED, assign};
+use std::collections::HashMap;
+
+use super::assignment::{Assigned, Candidate, assign};
+use super::concept::ConceptSet;
 use super::evidence::{Fit, Surroundings, fits, quantity_concepts};
 use super::facts::{Facts, weigh};
 use super::family::{Kind, given, kind_of};
 use super::grouping::{Group, Member};
+use super::lexicon::Lexicon;
 use super::reading::{Readings, Subject};
 use super::siblings::MappedNames;
-use super::vocabulary::{KnownType, type_for};
-use super::wildcard::matches_pattern;
+use super::slot_pattern::pattern_fit;
+use super::vocabulary::{KnownType, types_for};
+use super::words::pieces;
 use super::{DescribedPoint, ShippedClues};
+use crate::knowledge::Equipment;
+use crate::station::ord::SlotPath;
 
 /// How sure a name is that means the same on mapped equipment, and one that nothing else supports.
 const MAPPED_SO: f64 = 0.97;
@@ -18,6 +25,15 @@ const MAPPED_SO_ALONE: f64 = 0.87;
 /// Doubt that is left when a slot pattern of the type fits too.
 const PATTERN_FITS: f64 = 0.9;
 
+/// What a name that says the type counts for, beside a point with a role of the type.
+const NAME_SAYS_TYPE: f64 = 0.7;
+
+/// What a required role counts for that no point has.
+const MISSING: f64 = 0.6;
+
+/// By how much a type must be better than one that stands before it in the model.
+const BETTER: f64 = 0.25;
+
 /// Everything that is known before the first piece of equipment is looked at.
 pub(super) struct Site<'a> {
     pub data: &'a ShippedClues,
@@ -25,6 +41,8 @@ pub(super) struct Site<'a> {
     pub subjects: &'a [Subject],
     pub types: &'a [KnownType],
     pub mapped: &'a MappedNames,
+    /// Equipment of the model by its component.
+    pub equipment: HashMap<SlotPath, &'a Equipment>,
 }
 
 /// A candidate role with what speaks for it.
@@ -32,8 +50,10 @@ pub(super) struct Site<'a> {
 pub(super) struct Considered {
     pub role: String,
     pub confidence: f64,
-    /// How the name says it; none when only mapped equipment does.
+    /// How the name says it; none when only a slot pattern or mapped equipment does.
     pub fit: Option<Fit>,
+    /// Whether the type has the role; true without a type.
+    pub is_of_type: bool,
     pub reasons: Vec<String>,
 }
 
@@ -68,24 +88,37 @@ pub(super) struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     pub fn of(site: &Site<'a>, group: &'a Group, readings: &mut Readings<'_>) -> Self {
-        let lexicon = &site.data.lexicon;
-        let kind = kind_of(lexicon, group, readings);
+        let kind = kind_of(&site.data.lexicon, group, readings);
         let family = kind.as_ref().map(|kind| kind.family);
         let weighed: Vec<Vec<Weighed>> = group
             .members
             .iter()
             .map(|member| site.weighed(member, family, readings))
             .collect();
-        let best: Vec<(usize, f64)> = weighed
-            .iter()
-            .filter_map(|all| {
-                all.iter()
-                    .max_by(|one, two| one.confidence.total_cmp(&two.confidence))
-                    .filter(|best| best.confidence >= LEAST_PROPOSED)
-                    .map(|best| (best.fit.clue, best.confidence))
-            })
-            .collect();
-        let known_type = family.and_then(|family| type_for(lexicon, site.types, family, &best));
+        let mut best: Option<(Self, Standing)> = None;
+        for known in site.types_in_question(group, family) {
+            let draft = Self::with_type(site, group, kind.clone(), &weighed, Some(known), readings);
+            let standing = draft.standing(&site.data.lexicon);
+            if best.as_ref().is_none_or(|(_, best)| standing.beats(best)) {
+                best = Some((draft, standing));
+            }
+        }
+        match best {
+            Some((draft, _)) => draft,
+            None => Self::with_type(site, group, kind, &weighed, None, readings),
+        }
+    }
+
+    fn with_type(
+        site: &Site<'a>,
+        group: &'a Group,
+        kind: Option<Kind>,
+        weighed: &[Vec<Weighed>],
+        known_type: Option<&'a KnownType>,
+        readings: &mut Readings<'_>,
+    ) -> Self {
+        let family = kind.as_ref().map(|kind| kind.family);
+        let said = site.data.lexicon.all_meanings(&pieces(&group.name));
         let points = group
             .members
             .iter()
@@ -93,11 +126,15 @@ impl<'a> Draft<'a> {
             .map(|(member, weighed)| {
                 let mut considered = site.named(weighed, known_type);
                 if let Some(known) = known_type {
-                    site.add_own_roles(known, family, member, readings, &mut considered);
-                    site.apply_patterns(known, member, &mut considered);
+                    let given = site.given_by(known, family, said);
+                    site.add_own_roles(known, given, member, readings, &mut considered);
+                    site.apply_patterns(known, given, member, &mut considered);
                 }
                 if let Some(family) = family {
                     site.apply_mapped(family, member, &mut considered);
+                }
+                for one in &mut considered {
+                    one.is_of_type = known_type.is_none_or(|known| known.has(&one.role));
                 }
                 considered.sort_by(|one, two| two.confidence.total_cmp(&one.confidence));
                 DraftPoint {
@@ -117,6 +154,33 @@ impl<'a> Draft<'a> {
         };
         draft.settle();
         draft
+    }
+
+    /// Roles that the type requires and no point has.
+    pub fn missing(&self) -> Vec<String> {
+        self.known_type
+            .iter()
+            .flat_map(|known| &known.roles)
+            .filter(|role| role.is_required && !self.has(&role.role))
+            .map(|role| role.role.clone())
+            .collect()
+    }
+
+    fn standing(&self, lexicon: &Lexicon) -> Standing {
+        let covered: f64 = self
+            .points
+            .iter()
+            .filter_map(|point| point.role())
+            .map(|(_, confidence)| confidence)
+            .sum();
+        let said = lexicon.all_meanings(&pieces(&self.group.name));
+        let names_type = self.known_type.is_some_and(|known| known.words.meets(said));
+        let missing = self.missing().len();
+        Standing {
+            is_complete: missing == 0,
+            worth: covered + if names_type { NAME_SAYS_TYPE } else { 0.0 }
+                - MISSING * missing as f64,
+        }
     }
 
     pub fn family(&self) -> Option<usize> {
@@ -149,7 +213,22 @@ impl<'a> Draft<'a> {
                         .unwrap_or_default(),
                     confidence: one.confidence,
                 };
-                point.considered.iter().map(candidate).collect()
+                // What the type does not have keeps its place in the list, and wins nothing.
+                let out_of_type = |one: &Considered| Candidate {
+                    confidence: 0.0,
+                    ..candidate(one)
+                };
+                point
+                    .considered
+                    .iter()
+                    .map(|one| {
+                        if one.is_of_type {
+                            candidate(one)
+                        } else {
+                            out_of_type(one)
+                        }
+                    })
+                    .collect()
             })
             .collect();
         for (point, Assigned { chosen, taken_by }) in
@@ -161,14 +240,64 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// How well a type does for a piece of equipment.
+#[derive(Debug, Clone, Copy)]
+struct Standing {
+    /// Every role that the type requires has a point.
+    is_complete: bool,
+    worth: f64,
+}
+
+impl Standing {
+    fn beats(&self, other: &Self) -> bool {
+        if self.is_complete == other.is_complete {
+            self.worth > other.worth + BETTER
+        } else {
+            self.is_complete
+        }
+    }
+}
+
 /// A role as the name and the facts of a point support it.
+#[derive(Clone)]
 struct Weighed {
     fit: Fit,
     confidence: f64,
     reasons: Vec<String>,
 }
 
-impl Site<'_> {
+impl<'a> Site<'a> {
+    /// The type that the equipment has in the model already, or all that its kind may have.
+    fn types_in_question(&self, group: &Group, family: Option<usize>) -> Vec<&'a KnownType> {
+        let held = self
+            .mapped_at(group)
+            .and_then(|entry| entry.equipment_type.as_deref())
+            .and_then(|id| self.types.iter().find(|known| known.id == id));
+        match (held, family) {
+            (Some(held), _) => vec![held],
+            (None, Some(family)) => types_for(&self.data.lexicon, self.types, family),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// The equipment of the model with the component of a group.
+    pub fn mapped_at(&self, group: &Group) -> Option<&'a Equipment> {
+        self.equipment
+            .get(&group.path)
+            .copied()
+            .filter(|_| !group.is_shared)
+    }
+
+    /// What goes without saying on equipment of a type: what its kind implies, and what its name says of the type.
+    fn given_by(&self, known: &KnownType, family: Option<usize>, said: ConceptSet) -> ConceptSet {
+        let implied = given(&self.data.lexicon, family);
+        if known.words.meets(said) {
+            implied | known.words
+        } else {
+            implied
+        }
+    }
+
     fn weighed(
         &self,
         member: &Member,
@@ -194,9 +323,9 @@ impl Site<'_> {
     }
 
     /// Roles under the names that the type has for them.
-    fn named(&self, weighed: Vec<Weighed>, known_type: Option<&KnownType>) -> Vec<Considered> {
+    fn named(&self, weighed: &[Weighed], known_type: Option<&KnownType>) -> Vec<Considered> {
         weighed
-            .into_iter()
+            .iter()
             .filter_map(|weighed| {
                 let role = match known_type.and_then(|known| known.name_of(weighed.fit.clue)) {
                     Some(named) => named.role.clone(),
@@ -205,8 +334,9 @@ impl Site<'_> {
                 Some(Considered {
                     role,
                     confidence: weighed.confidence,
-                    fit: Some(weighed.fit),
-                    reasons: weighed.reasons,
+                    fit: Some(weighed.fit.clone()),
+                    is_of_type: true,
+                    reasons: weighed.reasons.clone(),
                 })
             })
             .collect()
@@ -216,7 +346,7 @@ impl Site<'_> {
     fn add_own_roles(
         &self,
         known: &KnownType,
-        family: Option<usize>,
+        given: ConceptSet,
         member: &Member,
         readings: &mut Readings<'_>,
         considered: &mut Vec<Considered>,
@@ -233,8 +363,9 @@ impl Site<'_> {
             let words = readings.words(name);
             let place = Surroundings {
                 quantity: quantity_concepts(lexicon, subject.quantity),
-                family,
-                given: given(lexicon, family),
+                // The kind that the type is made for: a room's controller may have the type of a terminal box.
+                family: known.family,
+                given,
                 languages: &readings.languages,
             };
             for fit in fits(lexicon, &known.own, &words, subject.quantity, place) {
@@ -246,6 +377,7 @@ impl Site<'_> {
                     role: clue.role.clone(),
                     confidence,
                     fit: Some(fit),
+                    is_of_type: true,
                     reasons,
                 };
                 match considered.iter_mut().find(|one| one.role == clue.role) {
@@ -257,20 +389,47 @@ impl Site<'_> {
         }
     }
 
-    fn apply_patterns(&self, known: &KnownType, member: &Member, considered: &mut [Considered]) {
-        let point = self.points.get(member.point);
-        let Some(name) = point.and_then(|point| point.path.name()) else {
+    fn apply_patterns(
+        &self,
+        known: &KnownType,
+        given: ConceptSet,
+        member: &Member,
+        considered: &mut Vec<Considered>,
+    ) {
+        let (Some(point), Some(subject)) = (
+            self.points.get(member.point),
+            self.subjects.get(member.point),
+        ) else {
             return;
         };
-        for (role, patterns) in &known.patterns {
-            let Some(one) = considered.iter_mut().find(|one| one.role == *role) else {
-                continue;
+        let Some(name) = point.path.name() else {
+            return;
+        };
+        let lexicon = &self.data.lexicon;
+        for role in &known.roles {
+            let fit = pattern_fit(lexicon, role, given, name.as_str(), subject.quantity);
+            let Some(fit) = fit else { continue };
+            let (alone, mut reasons) = match &role.clue {
+                Some(clue) => weigh(&facts(point), clue, fit.confidence),
+                None => (fit.confidence, Vec::new()),
             };
-            let fits = |pattern: &&String| matches_pattern(pattern, name.as_str());
-            if let Some(pattern) = patterns.iter().find(fits) {
-                one.confidence = 1.0 - (1.0 - one.confidence) * PATTERN_FITS;
-                one.reasons
-                    .push(format!("the slot pattern {pattern} of the type fits"));
+            let reason = format!("the slot pattern {} of the type fits", fit.pattern);
+            match considered.iter_mut().find(|one| one.role == role.role) {
+                Some(one) => {
+                    let surer = 1.0 - (1.0 - one.confidence) * PATTERN_FITS;
+                    one.confidence = surer.max(alone);
+                    one.reasons.push(reason);
+                }
+                None => {
+                    reasons.insert(0, reason);
+                    considered.push(Considered {
+                        role: role.role.clone(),
+                        confidence: alone,
+                        fit: None,
+                        is_of_type: true,
+                        reasons,
+                    });
+                }
             }
         }
     }
@@ -290,6 +449,7 @@ impl Site<'_> {
                 role: role.to_owned(),
                 confidence: MAPPED_SO_ALONE,
                 fit: None,
+                is_of_type: true,
                 reasons: vec![reason],
             }),
         }

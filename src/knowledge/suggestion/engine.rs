@@ -10,8 +10,8 @@ use super::siblings::{Consensus, MappedNames, Neighbours};
 use super::vocabulary::vocabulary;
 use super::words::pieces;
 use super::{DescribedPoint, EquipmentProposal, shipped};
-use crate::knowledge::KnowledgeModel;
-use crate::station::ord::{SlotName, SlotPath};
+use crate::knowledge::{Equipment, KnowledgeModel};
+use crate::station::ord::{Ord, SlotName, SlotPath};
 
 /// Confidences between which more evidence would help.
 const UNCERTAIN: std::ops::Range<f64> = 0.25..0.93;
@@ -28,13 +28,19 @@ pub fn propose(points: &[DescribedPoint], model: &KnowledgeModel) -> Vec<Equipme
     let subjects: Vec<Subject> = points.iter().map(subject).collect();
     let paths: Vec<&SlotPath> = points.iter().map(|point| &point.path).collect();
     let groups = groups(&data.lexicon, &paths);
-    let types = vocabulary(&data.lexicon, &data.clues, model);
+    let types = vocabulary(data, model);
     let site = Site {
         data,
         points,
         subjects: &subjects,
         types: &types,
         mapped: &MappedNames::of(model, &types),
+        equipment: model
+            .document()
+            .equipment
+            .iter()
+            .filter_map(|entry| Some((component(entry)?, entry)))
+            .collect(),
     };
     let mut readings = Readings::new(&data.lexicon, &data.clues, &subjects);
     readings.learn_languages(&groups);
@@ -46,7 +52,7 @@ pub fn propose(points: &[DescribedPoint], model: &KnowledgeModel) -> Vec<Equipme
     let mut ids = Ids::of(model);
     drafts
         .into_iter()
-        .map(|draft| proposal(draft, &site, model, &mut ids))
+        .map(|draft| proposal(draft, &site, &mut ids))
         .collect()
 }
 
@@ -60,6 +66,11 @@ pub fn uncertain(proposals: &[EquipmentProposal]) -> Vec<usize> {
         .collect();
     found.sort_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
     found.into_iter().map(|(_, point)| point).collect()
+}
+
+fn component(entry: &Equipment) -> Option<SlotPath> {
+    let ord = Ord::component(entry.ord.as_deref()?).ok()?;
+    ord.slot_path().cloned()
 }
 
 fn subject(point: &DescribedPoint) -> Subject {
@@ -110,7 +121,7 @@ fn follow(draft: &mut Draft<'_>, at: usize, consensus: &Consensus) {
         _ if consensus.is_pattern && is_free => point
             .considered
             .iter()
-            .position(|one| one.role == consensus.role && one.confidence >= LEAST)
+            .position(|one| one.role == consensus.role && one.is_of_type && one.confidence >= LEAST)
             .map(|candidate| (candidate, consensus.confidence * FOLLOWS)),
         _ => None,
     };

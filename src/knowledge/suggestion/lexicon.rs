@@ -304,6 +304,19 @@ impl Lexicon {
         })
     }
 
+    /// Everything that the words of a name may mean.
+    pub fn all_meanings(&self, pieces: &[Piece]) -> ConceptSet {
+        self.words(pieces)
+            .iter()
+            .filter_map(|word| match &word.sense {
+                Sense::Readings(readings) => Some(readings),
+                _ => None,
+            })
+            .flatten()
+            .map(|reading| reading.meaning)
+            .collect()
+    }
+
     fn knows(&self, key: &str) -> bool {
         self.spellings.contains_key(key) || self.noise.contains(key)
     }

@@ -23,6 +23,7 @@ mod proposal;
 mod quantity;
 mod reading;
 mod siblings;
+mod slot_pattern;
 mod vocabulary;
 mod wildcard;
 mod words;
@@ -90,6 +91,8 @@ pub struct EquipmentProposal {
     pub kind: Option<String>,
     /// The type of the model, or of the standard types for a model without any.
     pub type_id: Option<String>,
+    /// The type that fits but requires the roles in `missing`; then there is no `type_id`.
+    pub incomplete_type: Option<String>,
     /// How sure kind and type are.
     pub confidence: f64,
     pub reasons: Vec<String>,
@@ -104,7 +107,10 @@ pub struct EquipmentProposal {
 #[derive(Debug, Default)]
 struct ShippedClues {
     lexicon: Lexicon,
+    /// Of CAMBER's roles.
     clues: Vec<Clue>,
+    /// Of the other roles of the shipped types.
+    type_clues: Vec<Clue>,
 }
 
 /// A table of this build that cannot be read.
@@ -123,6 +129,7 @@ impl DataError {
 
 const ABBREVIATIONS: &str = include_str!("../../../knowledge/abbreviations.yaml");
 const ROLE_CLUES: &str = include_str!("../../../knowledge/role-clues.yaml");
+const TYPE_ROLE_CLUES: &str = include_str!("../../../knowledge/type-role-clues.yaml");
 
 static SHIPPED: LazyLock<ShippedClues> = LazyLock::new(|| {
     read_shipped().unwrap_or_else(|error| {
@@ -133,8 +140,13 @@ static SHIPPED: LazyLock<ShippedClues> = LazyLock::new(|| {
 
 fn read_shipped() -> Result<ShippedClues, DataError> {
     let lexicon = Lexicon::parse(ABBREVIATIONS)?;
-    let clues = clues::parse(ROLE_CLUES, &lexicon)?;
-    Ok(ShippedClues { lexicon, clues })
+    let clues = clues::parse("role-clues.yaml", ROLE_CLUES, &lexicon)?;
+    let type_clues = clues::parse("type-role-clues.yaml", TYPE_ROLE_CLUES, &lexicon)?;
+    Ok(ShippedClues {
+        lexicon,
+        clues,
+        type_clues,
+    })
 }
 
 fn shipped() -> &'static ShippedClues {
@@ -143,8 +155,13 @@ fn shipped() -> &'static ShippedClues {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::knowledge::camber_roles::camber_roles;
+    use crate::knowledge::camber_roles::{camber_role, camber_roles, lineage};
+    use crate::knowledge::{
+        KnowledgeModel, STANDARD_SAMPLE, STANDARD_TYPES, TypicalPoint, decode, format,
+    };
 
     #[test]
     fn every_role_of_camber_has_a_clue_and_no_other() {
@@ -161,5 +178,33 @@ mod tests {
         clued.sort_unstable();
         roles.sort_unstable();
         assert_eq!(clued, roles);
+    }
+
+    #[test]
+    fn every_other_role_of_the_shipped_types_has_a_clue_and_no_other() {
+        let mut wanted = BTreeSet::new();
+        for text in [STANDARD_TYPES, STANDARD_SAMPLE] {
+            let (_, tree) = format::parse("types", text).unwrap();
+            let model = KnowledgeModel::new(decode::decode("types", tree).unwrap().document);
+            for entry in &model.document().equipment_types {
+                let line = lineage(&model, &entry.id);
+                let unknown = |point: &&&TypicalPoint| camber_role(&line, &point.role).is_none();
+                let points = model.typical_points(&entry.id);
+                wanted.extend(
+                    points
+                        .iter()
+                        .filter(unknown)
+                        .map(|point| point.role.clone()),
+                );
+            }
+        }
+        let shipped = read_shipped().unwrap();
+        let clued: BTreeSet<String> = shipped
+            .type_clues
+            .iter()
+            .map(|clue| clue.role.clone())
+            .collect();
+        assert_eq!(clued, wanted);
+        assert_eq!(clued.len(), shipped.type_clues.len(), "one entry a role");
     }
 }

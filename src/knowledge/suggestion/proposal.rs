@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::assignment::LEAST_PROPOSED;
 use super::concept::ConceptSet;
 use super::draft::{Considered, Draft, DraftPoint, Site};
 use super::grouping::Group;
@@ -10,7 +11,6 @@ use super::quantity::Quantity;
 use super::words::kebab;
 use super::{DescribedPoint, EquipmentProposal, PointProposal, RoleGuess};
 use crate::knowledge::KnowledgeModel;
-use crate::station::ord::{Ord, SlotPath};
 
 /// Alternatives told per point.
 const ALTERNATIVES: usize = 3;
@@ -19,27 +19,21 @@ const ALTERNATIVES: usize = 3;
 const LEAST_ALTERNATIVE: f64 = 0.1;
 
 /// A draft in the form that callers see.
-pub(super) fn proposal(
-    draft: Draft<'_>,
-    site: &Site<'_>,
-    model: &KnowledgeModel,
-    ids: &mut Ids,
-) -> EquipmentProposal {
+pub(super) fn proposal(draft: Draft<'_>, site: &Site<'_>, ids: &mut Ids) -> EquipmentProposal {
     let group = draft.group;
-    let mapped_as = (!group.is_shared)
-        .then(|| equipment_at(model, &group.path))
-        .flatten();
-    let id = match &mapped_as {
-        Some(id) => id.clone(),
+    let mapped = site.mapped_at(group);
+    let id = match mapped {
+        Some(entry) => entry.id.clone(),
         None => ids.free(group),
     };
-    let missing = draft
-        .known_type
-        .iter()
-        .flat_map(|known| &known.named)
-        .filter(|named| named.is_required && !draft.has(&named.role))
-        .map(|named| named.role.clone())
-        .collect();
+    let mut missing = draft.missing();
+    missing.retain(|role| mapped.is_none_or(|entry| !entry.points.contains_key(role)));
+    let known_type = draft.known_type.map(|known| known.id.clone());
+    let (type_id, incomplete_type) = if missing.is_empty() || mapped.is_some() {
+        (known_type, None)
+    } else {
+        (None, known_type)
+    };
     let kind = draft
         .family()
         .and_then(|family| site.data.lexicon.families().get(family))
@@ -49,18 +43,29 @@ pub(super) fn proposal(
         .iter()
         .filter_map(|point| point_proposal(point, &draft, site, kind.as_deref()))
         .collect();
+    let mut reasons = draft
+        .kind
+        .as_ref()
+        .map_or_else(Vec::new, |kind| kind.reasons.clone());
+    if let Some(id) = &incomplete_type {
+        reasons.push(format!(
+            "the type '{id}' requires {}, which no point here seems to be",
+            missing.join(", ")
+        ));
+    }
     EquipmentProposal {
         id,
         name: group.name.clone(),
         path: group.path.clone(),
         is_shared: group.is_shared,
         kind,
-        type_id: draft.known_type.map(|known| known.id.clone()),
+        type_id,
+        incomplete_type,
         confidence: rounded(draft.kind.as_ref().map_or(0.0, |kind| kind.confidence)),
         points,
         missing,
-        mapped_as,
-        reasons: draft.kind.map(|kind| kind.reasons).unwrap_or_default(),
+        mapped_as: mapped.map(|entry| entry.id.clone()),
+        reasons,
     }
 }
 
@@ -111,6 +116,13 @@ fn why_none(point: &DraftPoint<'_>, draft: &Draft<'_>, site: &Site<'_>) -> Strin
     match (holder, point.considered.first()) {
         (Some(holder), Some(best)) => {
             format!("'{}' fits {} better", holder.display(), best.role)
+        }
+        (None, Some(best)) if !best.is_of_type && best.confidence >= LEAST_PROPOSED => {
+            let type_id = draft.known_type.map_or("", |known| known.id.as_str());
+            format!(
+                "{} fits, but the type '{type_id}' has no such role",
+                best.role
+            )
         }
         _ => "no known role fits".to_owned(),
     }
@@ -177,21 +189,6 @@ fn quoted(words: &[String]) -> String {
 /// To hundredths: more would pretend a precision that nobody has.
 fn rounded(confidence: f64) -> f64 {
     (confidence.clamp(0.0, 0.99) * 100.0).round() / 100.0
-}
-
-fn equipment_at(model: &KnowledgeModel, path: &SlotPath) -> Option<String> {
-    model
-        .document()
-        .equipment
-        .iter()
-        .find(|entry| {
-            entry
-                .ord
-                .as_deref()
-                .and_then(|ord| Ord::component(ord).ok())
-                .is_some_and(|ord| ord.slot_path() == Some(path))
-        })
-        .map(|entry| entry.id.clone())
 }
 
 /// Ids in use.

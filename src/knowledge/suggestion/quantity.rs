@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::knowledge::kinds::{ValueForm, kind};
+use crate::knowledge::kinds::{ValueForm, kind, kind_of_unit};
 use crate::station::units::{Unit, unit_by_name, unit_by_symbol, units};
 
 /// Letters of a unit's name for each letter that may be wrong in it: "celcius" is one off, "farenheit" too.
@@ -23,6 +23,8 @@ pub enum Quantity {
     Flow,
     AirFlow,
     WaterFlow,
+    /// In units that are used for gas only.
+    GasFlow,
     Power,
     /// In units that are used for heat only.
     HeatRate,
@@ -30,6 +32,14 @@ pub enum Quantity {
     Ppm,
     /// Of a drive: frequency or revolutions.
     Speed,
+    Voltage,
+    Current,
+    /// Of water or gas that a meter counts.
+    Volume,
+    /// Of air or wind.
+    Velocity,
+    Angle,
+    Irradiance,
     /// Something else with a unit.
     Other,
     /// A number without unit.
@@ -118,7 +128,7 @@ impl Quantity {
                 | "imperial_gallons_per_minute"
                 | "liters_per_hour"
                 | "liters_per_minute" => Self::WaterFlow,
-                "cubic_feet_per_hour" => Self::Other,
+                "cubic_feet_per_hour" => Self::GasFlow,
                 _ => Self::Flow,
             },
             "(kg)(m2)(s-3)" => {
@@ -133,7 +143,15 @@ impl Quantity {
             "(kg)(m2)(s-2)" => Self::Energy,
             "(s-1)" => Self::Speed,
             _ if known.is_none() => Self::Unknown,
-            _ => Self::Other,
+            _ => match kind_of_unit(unit).map(|kind| kind.id.as_str()) {
+                Some("voltage") => Self::Voltage,
+                Some("current") => Self::Current,
+                Some("volume") => Self::Volume,
+                Some("speed") => Self::Velocity,
+                Some("angle") => Self::Angle,
+                Some("irradiance") => Self::Irradiance,
+                _ => Self::Other,
+            },
         }
     }
 
@@ -165,12 +183,16 @@ impl Quantity {
             Self::Percent => "",
             Self::Humidity => "humidity",
             Self::AirPressure | Self::Pressure => "press",
-            Self::Flow | Self::AirFlow | Self::WaterFlow => "flow",
+            Self::Flow | Self::AirFlow | Self::WaterFlow | Self::GasFlow => "flow",
             Self::Power => "power",
             Self::HeatRate => "power thermal",
             Self::Energy => "energy",
             Self::Ppm => "",
             Self::Speed => "speed",
+            Self::Voltage => "volt",
+            Self::Current => "amp",
+            Self::Angle => "direction",
+            Self::Irradiance => "solar",
             _ => "",
         }
     }
@@ -184,12 +206,17 @@ impl Quantity {
             Self::Humidity => "a humidity",
             Self::AirPressure => "an air pressure",
             Self::Pressure => "a pressure",
-            Self::Flow | Self::AirFlow | Self::WaterFlow => "a flow",
+            Self::Flow | Self::AirFlow | Self::WaterFlow | Self::GasFlow => "a flow",
             Self::Power => "a power",
             Self::HeatRate => "a rate of heat",
             Self::Energy => "an energy",
             Self::Ppm => "a concentration",
-            Self::Speed => "a speed",
+            Self::Speed | Self::Velocity => "a speed",
+            Self::Voltage => "a voltage",
+            Self::Current => "a current",
+            Self::Volume => "a volume",
+            Self::Angle => "an angle",
+            Self::Irradiance => "an irradiance",
             Self::Other => "another quantity",
             Self::Number => "a plain number",
             Self::Boolean => "on or off",
@@ -251,7 +278,14 @@ mod tests {
             ("kilowatt_hours", Quantity::Energy),
             ("percent_relative_humidity", Quantity::Humidity),
             ("hertz", Quantity::Speed),
-            ("volt", Quantity::Other),
+            ("volt", Quantity::Voltage),
+            ("ampere", Quantity::Current),
+            ("cubic_meter", Quantity::Volume),
+            ("meters_per_second", Quantity::Velocity),
+            ("degrees_angular", Quantity::Angle),
+            ("watts_per_square_meter", Quantity::Irradiance),
+            ("cubic_feet_per_hour", Quantity::GasFlow),
+            ("lux", Quantity::Other),
             ("furlongs", Quantity::Unknown),
         ] {
             assert_eq!(of(unit), quantity, "{unit}");

@@ -2,13 +2,18 @@
 
 use std::sync::LazyLock;
 
+use super::ShippedClues;
 use super::clues::Clue;
+use super::concept::ConceptSet;
 use super::evidence::{Surroundings, fits, quantity_concepts};
+use super::family::given;
 use super::lexicon::Lexicon;
 use super::quantity::Quantity;
 use super::words::pieces;
 use crate::knowledge::camber_roles::{camber_role, is_listed, lineage};
-use crate::knowledge::{KnowledgeModel, STANDARD_TYPES, TypicalPoint, decode, format};
+use crate::knowledge::{
+    EquipmentType, KnowledgeModel, STANDARD_TYPES, TypicalPoint, decode, format,
+};
 
 /// How sure the words of a role's name must be to take it for a known role.
 const SAME_ROLE: f64 = 0.8;
@@ -31,19 +36,31 @@ static STANDARD: LazyLock<KnowledgeModel> = LazyLock::new(|| {
 pub(super) struct KnownType {
     pub id: String,
     pub family: Option<usize>,
-    /// What roles that have a clue are called on this type: place of the clue, name, whether required.
+    /// What its names say beyond its kind of equipment and beyond the type that it extends ("gas" of a gas meter); nothing
+    /// for a type that others extend.
+    pub words: ConceptSet,
+    /// What roles that have a clue are called on this type: place of the clue and name.
     pub named: Vec<NamedRole>,
     /// Clues of its other roles.
     pub own: Vec<Clue>,
-    /// Slot patterns by role.
-    pub patterns: Vec<(String, Vec<String>)>,
+    pub roles: Vec<TypeRole>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NamedRole {
     pub clue: usize,
     pub role: String,
+}
+
+/// A role of a type, whether or not the dictionary knows what it is.
+#[derive(Debug)]
+pub(super) struct TypeRole {
+    pub role: String,
     pub is_required: bool,
+    pub patterns: Vec<String>,
+    /// Quantities of its points; none when nothing is known.
+    pub quantities: Vec<Quantity>,
+    pub clue: Option<Clue>,
 }
 
 impl KnownType {
@@ -51,78 +68,131 @@ impl KnownType {
     pub fn name_of(&self, clue: usize) -> Option<&NamedRole> {
         self.named.iter().find(|named| named.clue == clue)
     }
+
+    /// Whether the type has this role.
+    pub fn has(&self, role: &str) -> bool {
+        self.roles.iter().any(|known| known.role == role)
+    }
 }
 
 /// The types to choose from.
-pub(super) fn vocabulary(
-    lexicon: &Lexicon,
-    clues: &[Clue],
-    model: &KnowledgeModel,
-) -> Vec<KnownType> {
+pub(super) fn vocabulary(data: &ShippedClues, model: &KnowledgeModel) -> Vec<KnownType> {
     let source = if model.document().equipment_types.is_empty() {
         &*STANDARD
     } else {
         model
     };
-    source
-        .document()
-        .equipment_types
-        .iter()
+    let types = source.document().equipment_types.iter();
+    types
         .map(|entry| {
-            let family = family_of(lexicon, source, &entry.id);
+            let family = family_of(&data.lexicon, source, &entry.id);
             let line = lineage(source, &entry.id);
             let mut known = KnownType {
                 id: entry.id.clone(),
                 family,
+                words: own_words(&data.lexicon, source, entry, family),
                 named: Vec::new(),
                 own: Vec::new(),
-                patterns: Vec::new(),
+                roles: Vec::new(),
             };
             for point in source.typical_points(&entry.id) {
-                if !point.slot_patterns.is_empty() {
-                    known
-                        .patterns
-                        .push((point.role.clone(), point.slot_patterns.clone()));
-                }
-                add_role(lexicon, clues, &line, family, point, &mut known);
+                add_role(data, &line, family, point, &mut known);
             }
             known
         })
         .collect()
 }
 
-fn add_role(
+fn own_words(
     lexicon: &Lexicon,
-    clues: &[Clue],
+    source: &KnowledgeModel,
+    entry: &EquipmentType,
+    family: Option<usize>,
+) -> ConceptSet {
+    let is_general = source
+        .document()
+        .equipment_types
+        .iter()
+        .any(|other| other.extends.as_deref() == Some(&entry.id));
+    if is_general {
+        return ConceptSet::default();
+    }
+    let extended = entry
+        .extends
+        .as_deref()
+        .and_then(|id| source.equipment_type(id))
+        .map(|entry| words_of(lexicon, entry));
+    words_of(lexicon, entry)
+        .minus(given(lexicon, family))
+        .minus(extended.unwrap_or_default())
+}
+
+fn words_of(lexicon: &Lexicon, entry: &EquipmentType) -> ConceptSet {
+    std::iter::once(entry.id.as_str())
+        .chain(entry.name.as_deref())
+        .chain(entry.aliases.iter().map(String::as_str))
+        .map(|name| lexicon.all_meanings(&pieces(name)))
+        .collect()
+}
+
+fn add_role(
+    data: &ShippedClues,
     line: &[&str],
     family: Option<usize>,
     point: &TypicalPoint,
     known: &mut KnownType,
 ) {
+    let clues = &data.clues;
     let meant = camber_role(line, &point.role);
-    let clue = match meant {
+    let place = match meant {
         Some(role) => clues.iter().position(|clue| clue.role == role),
         None if is_listed(line, &point.role) => None,
-        None => same_role(lexicon, clues, family, point),
+        None => same_role(&data.lexicon, clues, family, point),
     };
-    match clue {
-        Some(clue) => {
-            let is_itself = clues.get(clue).is_some_and(|clue| clue.role == point.role);
+    let clue = match place {
+        Some(place) => {
+            let clue = clues.get(place).cloned();
+            let is_itself = clue.as_ref().is_some_and(|clue| clue.role == point.role);
             let named = NamedRole {
-                clue,
+                clue: place,
                 role: point.role.clone(),
-                is_required: point.required,
             };
             // Of several names for one role the role's own name goes first.
-            match known.named.iter_mut().find(|named| named.clue == clue) {
+            match known.named.iter_mut().find(|named| named.clue == place) {
                 Some(first) if is_itself => *first = named,
                 Some(_) => {}
                 None => known.named.push(named),
             }
+            clue
         }
-        None => known
-            .own
-            .extend(Clue::of_typical_point(lexicon, point, family)),
+        None => {
+            let clue = own_clue(data, family, point);
+            known.own.extend(clue.clone());
+            clue
+        }
+    };
+    let mut quantities = Quantity::of_kind(point.kind.as_deref().unwrap_or_default());
+    if let Some(clue) = &clue {
+        quantities.extend(&clue.quantities);
+    }
+    known.roles.push(TypeRole {
+        role: point.role.clone(),
+        is_required: point.required,
+        patterns: point.slot_patterns.clone(),
+        quantities,
+        clue,
+    });
+}
+
+/// What tells a role that CAMBER does not have: the shipped clue, or the words of its name.
+fn own_clue(data: &ShippedClues, family: Option<usize>, point: &TypicalPoint) -> Option<Clue> {
+    let shipped = data.type_clues.iter().find(|clue| clue.role == point.role);
+    match shipped {
+        Some(clue) => Some(Clue {
+            on: family.into_iter().collect(),
+            ..clue.clone()
+        }),
+        None => Clue::of_typical_point(&data.lexicon, point, family),
     }
 }
 
@@ -134,10 +204,7 @@ fn same_role(
     point: &TypicalPoint,
 ) -> Option<usize> {
     let words = lexicon.words(&pieces(&point.role));
-    let given = family
-        .and_then(|family| lexicon.families().get(family))
-        .map(|family| family.gives)
-        .unwrap_or_default();
+    let given = given(lexicon, family);
     let quantities = Quantity::of_kind(point.kind.as_deref().unwrap_or_default());
     quantities
         .into_iter()
@@ -172,26 +239,21 @@ fn family_of(lexicon: &Lexicon, source: &KnowledgeModel, type_id: &str) -> Optio
     })
 }
 
-/// The best type for a kind of equipment with these roles, by confidence.
-pub(super) fn type_for<'t>(
+/// The types for a kind of equipment; those of the kind that it is like when there is none.
+pub(super) fn types_for<'t>(
     lexicon: &Lexicon,
     types: &'t [KnownType],
     family: usize,
-    roles: &[(usize, f64)],
-) -> Option<&'t KnownType> {
+) -> Vec<&'t KnownType> {
     let mut wanted = Some(family);
     let mut steps = 0;
     while let Some(family) = wanted {
-        let fitting = types
+        let fitting: Vec<&KnownType> = types
             .iter()
             .filter(|known| known.family == Some(family))
-            .map(|known| (worth(known, roles), known));
-        let best = fitting.fold(None::<(f64, &KnownType)>, |best, next| match best {
-            Some(best) if best.0 >= next.0 => Some(best),
-            _ => Some(next),
-        });
-        if let Some((_, known)) = best {
-            return Some(known);
+            .collect();
+        if !fitting.is_empty() {
+            return fitting;
         }
         steps += 1;
         wanted = lexicon
@@ -201,21 +263,7 @@ pub(super) fn type_for<'t>(
             .and_then(|like| lexicon.family(like))
             .filter(|_| steps < lexicon.families().len());
     }
-    None
-}
-
-fn worth(known: &KnownType, roles: &[(usize, f64)]) -> f64 {
-    let covered: f64 = roles
-        .iter()
-        .filter(|(clue, _)| known.name_of(*clue).is_some())
-        .map(|(_, confidence)| confidence)
-        .sum();
-    let missing = known
-        .named
-        .iter()
-        .filter(|named| named.is_required && !roles.iter().any(|(clue, _)| *clue == named.clue))
-        .count();
-    covered - 0.6 * missing as f64
+    Vec::new()
 }
 
 #[cfg(test)]
@@ -232,7 +280,7 @@ mod tests {
             }
             None => KnowledgeModel::default(),
         };
-        vocabulary(&data.lexicon, &data.clues, &model)
+        vocabulary(data, &model)
     }
 
     fn called(types: &[KnownType], type_id: &str, role: &str) -> Option<String> {

@@ -166,7 +166,14 @@ impl StationFacade {
                 ords.extend(Ord::component(row.cell(0).text()));
                 ControlFlow::Continue(())
             })
-            .await?;
+            .await
+            // The query is ours; the caller knows only the component that it is about.
+            .map_err(|error| match error {
+                FacadeError::Station(error) => error
+                    .about_query(&query, &Ord::slot(under.clone()).absolute())
+                    .into(),
+                other => other,
+            })?;
         found.truncated = more || ended == RowsEnd::Cut;
         Ok(ords)
     }
