@@ -417,6 +417,80 @@ async fn a_frozen_slot_is_set_and_put_back_and_a_dynamic_one_stays() {
 }
 
 #[tokio::test]
+async fn choices_that_a_type_lists_are_set_by_name_and_by_number_and_cleared() {
+    let office = Office::new().await;
+    let site = &office.site;
+    let logic = site.handle("slot:/Logic");
+    let ramp = site
+        .frozen
+        .station
+        .station()
+        .write()
+        .add(logic, Some("Ramp"), "kitControl:Ramp");
+    ramp.expect("a ramp");
+    let path = "slot:/Logic/Ramp";
+    let waveform = |value: Value| json!({"ord": path, "slotName": "waveform", "value": value});
+    for (value, before, held) in [
+        (json!("sawTooth"), "triangle", "sawTooth"),
+        (json!(2), "sawTooth", "invertedSawTooth"),
+    ] {
+        let answer = office
+            .answer(ADMIN, "setSlot", waveform(value.clone()))
+            .await;
+        assert_eq!(site.held(path, "waveform"), held, "{value}");
+        assert_eq!(
+            (
+                &answer["previousValue"],
+                &answer["newValue"],
+                &answer["type"]
+            ),
+            (
+                &json!(before),
+                &json!(held),
+                &json!("kitControl:RampWaveform")
+            )
+        );
+    }
+    site.writes();
+    for wrong in [json!("square"), json!(7), json!(true)] {
+        let (code, data) = office
+            .failure(ADMIN, "setSlot", waveform(wrong.clone()))
+            .await;
+        assert_eq!(code, -32602, "{wrong}");
+        assert!(data["reason"].to_string().contains("sawTooth"), "{data}");
+    }
+    assert_eq!(site.writes(), []);
+    let slot = json!({"ord": path, "slotName": "waveform"});
+    let cleared = office.answer(ADMIN, "clearSlot", slot).await;
+    assert_eq!(cleared["defaultValue"], "triangle");
+    assert_eq!(site.held(path, "waveform"), "triangle");
+}
+
+#[tokio::test]
+async fn a_slot_that_a_link_commands_is_not_set() {
+    let office = Office::new().await;
+    let site = &office.site;
+    add(site, "slot:/Logic/Linked", "fed", ModelValue::Double(1.0));
+    let (source, target) = (site.handle(SIMPLES), site.handle("slot:/Logic/Linked"));
+    let linked = site
+        .frozen
+        .station
+        .station()
+        .write()
+        .link(source, "double", target, "fed");
+    linked.expect("linked");
+    site.writes();
+    let arguments = json!({"ord": "slot:/Logic/Linked", "slotName": "fed", "value": 7});
+    let (code, data) = office.failure(ADMIN, "setSlot", arguments).await;
+    assert_eq!((code, &data["slotName"]), (-32602, &json!("fed")));
+    assert_eq!(
+        data["linkedFrom"],
+        json!({"ord": simples(), "slot": "double"})
+    );
+    assert_eq!(site.writes(), []);
+}
+
+#[tokio::test]
 async fn clearing_an_input_of_a_point_is_a_release_of_its_level() {
     let office = Office::with(json!({"priorities": ["8-16"]}), AuditOptions::default()).await;
     let site = &office.site;
