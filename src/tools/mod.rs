@@ -11,6 +11,7 @@
 //!
 //! Every other file holds one family of tools.
 
+pub mod add_extension;
 pub mod alarms;
 pub mod apply_pattern;
 pub mod arguments;
@@ -18,6 +19,7 @@ pub mod bql;
 pub mod browse;
 pub mod commit_station;
 pub mod context;
+pub mod create_component;
 pub mod definition;
 pub mod diagnostic;
 pub mod dialogue;
@@ -35,6 +37,7 @@ pub mod knowledge_changes;
 pub mod knowledge_export;
 pub mod knowledge_file;
 pub mod knowledge_import;
+pub mod link_slots;
 pub mod list_answer;
 mod mapping_view;
 pub mod offer;
@@ -45,6 +48,7 @@ pub mod point;
 pub mod point_overrides;
 pub mod redaction;
 pub mod registry;
+pub mod remove_component;
 mod request_progress;
 pub mod result_value;
 pub mod schedules;
@@ -56,9 +60,11 @@ pub mod spaces;
 pub mod standalone_points;
 pub mod station_access;
 pub mod station_difference;
+mod structure_write;
 pub mod suggest_mapping;
 pub mod test_setup;
 pub mod time_argument;
+pub mod unlink_slots;
 pub mod unmapped;
 pub mod write_gate;
 pub mod write_point;
@@ -78,12 +84,20 @@ use crate::knowledge::KnowledgeStore;
 /// The tools that change the station, all through one gate.
 pub fn writing_tools(
     gate: &write_gate::SharedGate,
-    _knowledge: &Arc<KnowledgeStore>,
+    knowledge: &Arc<KnowledgeStore>,
 ) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(write_point::WritePoint(gate.clone())),
+        Arc::new(create_component::CreateComponent(gate.clone())),
+        Arc::new(remove_component::RemoveComponent {
+            gate: gate.clone(),
+            knowledge: knowledge.clone(),
+        }),
         Arc::new(slot_writes::SetSlot(gate.clone())),
         Arc::new(invoke_action::InvokeAction(gate.clone())),
+        Arc::new(add_extension::AddExtension(gate.clone())),
+        Arc::new(link_slots::LinkSlots(gate.clone())),
+        Arc::new(unlink_slots::UnlinkSlots(gate.clone())),
         Arc::new(commit_station::CommitStation(gate.clone())),
         Arc::new(slot_writes::ClearSlot(gate.clone())),
         Arc::new(point_overrides::OverridePoint(gate.clone())),

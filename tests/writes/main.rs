@@ -16,4 +16,5 @@ mod removal;
 mod site;
 mod slot_tools;
 mod structure;
+mod structure_tools;
 mod values;

@@ -324,6 +324,14 @@ impl WriteGate {
         })
     }
 
+    /// The station session that would write for a caller, for dry runs to look with.
+    ///
+    /// # Errors
+    /// −32011 when the station cannot be changed in the caller's name.
+    pub fn station_of(&self, context: &CallContext) -> Result<Arc<StationFacade>, ToolError> {
+        self.stations.for_writing(&context.principal)
+    }
+
     /// A token that confirms the call with these arguments, for the answer of a dry run; `confirm` and `dryRun` make no
     /// difference to it.
     ///
