@@ -15,6 +15,7 @@ mod point_tool;
 mod removal;
 mod site;
 mod slot_tools;
+mod slot_values;
 mod structure;
 mod structure_tools;
 mod values;
