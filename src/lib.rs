@@ -3,6 +3,7 @@
 //! - [`station`]: everything that talks to a station (web login, BQL, BOX, oBIX); knows nothing of MCP.
 //! - [`audit`]: who changed what on the station: the journal and the log of outcomes.
 //! - [`knowledge`]: the site model that integrators map, and its file.
+//! - [`trends`]: the samples of mapped points, in a folder that CAMBER reads as well.
 //! - [`tools`], [`prompts`], [`resources`]: what MCP clients can ask for; one registry, one entry shape.
 //! - [`identity`]: users' own tokens, and the vault of their station passwords.
 //! - [`mcp`]: the registry behind Streamable HTTP and stdio.
@@ -27,3 +28,4 @@ pub mod resources;
 pub mod secrecy;
 pub mod station;
 pub mod tools;
+pub mod trends;

@@ -1,0 +1,273 @@
+//! The stamps of every point of a facility in one pass over its parts, in little memory (Core §12.3).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::decode::{RowBatch, Wanted};
+use super::listing::Part;
+use super::part_facts::EquipmentRange;
+use super::stamp_runs::{StampCollector, StampRuns};
+use super::view::FacilityView;
+use super::{StoreError, Window};
+
+/// What is scanned, and how.
+pub struct ScanOptions<'a> {
+    /// Only these; none for all.
+    pub equips: Option<&'a BTreeSet<String>>,
+    /// Only these; none for all.
+    pub roles: Option<&'a BTreeSet<String>>,
+    pub window: Window,
+    /// Threads that read parts.
+    pub threads: NonZeroUsize,
+    /// Asked before each part; true ends the scan with [`StoreError::Cancelled`].
+    pub cancelled: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Default for ScanOptions<'_> {
+    /// Everything, on one thread.
+    fn default() -> Self {
+        Self {
+            equips: None,
+            roles: None,
+            window: Window::OPEN,
+            threads: NonZeroUsize::MIN,
+            cancelled: &|| false,
+        }
+    }
+}
+
+/// The stamps of one point that have a value: those of NaN and null do not count, those of infinities do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointStamps {
+    pub equip: String,
+    pub role: String,
+    pub stamps: StampRuns,
+}
+
+type Points = BTreeMap<(String, String), StampRuns>;
+
+impl FacilityView {
+    /// Hands the stamps of every selected point with samples to `visit`, equipment by equipment in no certain order.
+    ///
+    /// Parts of one equipment are read month by month and given out at once; parts of several equipment are read first.
+    ///
+    /// # Errors
+    /// A part that may hold selected points is damaged or was replaced, or the scan was cancelled.
+    pub fn scan_stamps(
+        &self,
+        options: &ScanOptions<'_>,
+        visit: &(dyn Fn(PointStamps) + Sync),
+    ) -> Result<(), StoreError> {
+        let (own, shared) = self.grouped(options)?;
+        let mixed = Mutex::new(Points::new());
+        in_parallel(&shared, options, |part| {
+            let found = self.stamps_of(&[part], options)?;
+            let mut mixed = mixed.lock().unwrap_or_else(PoisonError::into_inner);
+            absorb(&mut mixed, found);
+            Ok(())
+        })?;
+        let groups: Vec<Vec<&Part>> = own.into_values().collect();
+        in_parallel(&groups, options, |parts| {
+            let mut found = self.stamps_of(parts, options)?;
+            {
+                let mut mixed = mixed.lock().unwrap_or_else(PoisonError::into_inner);
+                let equips: BTreeSet<String> =
+                    found.keys().map(|(equip, _)| equip.clone()).collect();
+                for equip in equips {
+                    absorb(&mut found, take_equipment(&mut mixed, &equip));
+                }
+            }
+            give(found, visit);
+            Ok(())
+        })?;
+        give(
+            mixed.into_inner().unwrap_or_else(PoisonError::into_inner),
+            visit,
+        );
+        Ok(())
+    }
+
+    /// Parts of one equipment by equipment, and the others; only those that may hold what is wanted.
+    #[expect(clippy::type_complexity, reason = "two groups of borrowed parts")]
+    fn grouped<'a>(
+        &'a self,
+        options: &ScanOptions<'_>,
+    ) -> Result<(BTreeMap<&'a str, Vec<&'a Part>>, Vec<&'a Part>), StoreError> {
+        let mut own: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
+        let mut shared = Vec::new();
+        for part in self.parts() {
+            let facts = self.facts(part)?;
+            let (first, last) = part.span();
+            let wanted = facts.rows > 0
+                && options.window.touches(first, last)
+                && options.equips.is_none_or(|equips| {
+                    equips.iter().any(|equip| facts.equipment.may_hold(equip))
+                });
+            if !wanted {
+                continue;
+            }
+            match &facts.equipment {
+                EquipmentRange::One(equip) => own.entry(equip).or_default().push(part),
+                _ => shared.push(part),
+            }
+        }
+        for parts in own.values_mut() {
+            // Month after month, so that runs go on across borders.
+            parts.sort_by_key(|part| part.span());
+        }
+        Ok((own, shared))
+    }
+
+    fn stamps_of(&self, parts: &[&Part], options: &ScanOptions<'_>) -> Result<Points, StoreError> {
+        let columns = Wanted {
+            class: false,
+            ..Wanted::ALL
+        };
+        let mut points = Points::new();
+        for part in parts {
+            if (options.cancelled)() {
+                return Err(StoreError::Cancelled);
+            }
+            let facts = self.facts(part)?;
+            let (first, last) = part.span();
+            let within = facts.span.is_some() && options.window.covers(first, last);
+            let mut found: BTreeMap<(String, String), StampCollector> = BTreeMap::new();
+            self.decode(part, columns, &mut |batch| {
+                collect(batch, options, within, &mut found);
+                Ok(())
+            })?;
+            absorb(
+                &mut points,
+                found
+                    .into_iter()
+                    .map(|(point, collector)| (point, collector.finish()))
+                    .collect(),
+            );
+        }
+        Ok(points)
+    }
+}
+
+fn collect(
+    batch: &RowBatch<'_>,
+    options: &ScanOptions<'_>,
+    within: bool,
+    found: &mut BTreeMap<(String, String), StampCollector>,
+) {
+    let (equips, roles) = (batch.equip.words(), batch.role.words());
+    let chosen = |words: &[&str], wanted: Option<&BTreeSet<String>>| -> Vec<bool> {
+        words
+            .iter()
+            .map(|word| wanted.is_none_or(|wanted| wanted.contains(*word)))
+            .collect()
+    };
+    let equip_chosen = chosen(equips, options.equips);
+    let role_chosen = chosen(roles, options.roles);
+    let mut collectors: Vec<Option<StampCollector>> = Vec::new();
+    collectors.resize_with(equips.len().saturating_mul(roles.len()), || None);
+    for row in batch.sound_rows() {
+        let (Some(equip), Some(role)) = (batch.equip.code(row), batch.role.code(row)) else {
+            continue;
+        };
+        if equip_chosen.get(equip) != Some(&true) || role_chosen.get(role) != Some(&true) {
+            continue;
+        }
+        let (Some(stamp), Some(value)) = (batch.stamps.get(row), batch.values.get(row)) else {
+            continue;
+        };
+        if value.is_nan() || !(within || options.window.contains(*stamp)) {
+            continue;
+        }
+        if let Some(slot) = collectors.get_mut(equip * roles.len() + role) {
+            slot.get_or_insert_default().add(*stamp);
+        }
+    }
+    for (slot, collector) in collectors.into_iter().enumerate() {
+        let Some(collector) = collector else { continue };
+        let (Some(equip), Some(role)) = (
+            equips.get(slot / roles.len()),
+            roles.get(slot % roles.len()),
+        ) else {
+            continue;
+        };
+        found
+            .entry(((*equip).to_owned(), (*role).to_owned()))
+            .or_default()
+            .join(collector);
+    }
+}
+
+fn absorb(points: &mut Points, found: Points) {
+    for (point, stamps) in found {
+        points.entry(point).or_default().merge(stamps);
+    }
+}
+
+fn take_equipment(points: &mut Points, equip: &str) -> Points {
+    let keys: Vec<(String, String)> = points
+        .range((equip.to_owned(), String::new())..)
+        .take_while(|((known, _), _)| known == equip)
+        .map(|(point, _)| point.clone())
+        .collect();
+    keys.into_iter()
+        .filter_map(|point| points.remove_entry(&point))
+        .collect()
+}
+
+fn give(points: Points, visit: &(dyn Fn(PointStamps) + Sync)) {
+    for ((equip, role), stamps) in points {
+        if !stamps.is_empty() {
+            visit(PointStamps {
+                equip,
+                role,
+                stamps,
+            });
+        }
+    }
+}
+
+/// Does the work for each unit on the threads that the options allow; the first failure ends all.
+fn in_parallel<T: Sync>(
+    units: &[T],
+    options: &ScanOptions<'_>,
+    work: impl Fn(&T) -> Result<(), StoreError> + Sync,
+) -> Result<(), StoreError> {
+    let next = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
+    let run = || -> Result<(), StoreError> {
+        while !stopped.load(Ordering::Relaxed) {
+            let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
+            if (options.cancelled)() {
+                stopped.store(true, Ordering::Relaxed);
+                return Err(StoreError::Cancelled);
+            }
+            if let Err(error) = work(unit) {
+                stopped.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    };
+    let threads = options.threads.get().min(units.len());
+    if threads <= 1 {
+        return run();
+    }
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|_| scope.spawn(|| catch_unwind(AssertUnwindSafe(run))))
+            .collect();
+        let mut outcome = run();
+        for other in others {
+            match other.join() {
+                Ok(Ok(found)) => outcome = outcome.and(found),
+                Ok(Err(panic)) | Err(panic) => resume_unwind(panic),
+            }
+        }
+        outcome
+    })
+}
