@@ -77,7 +77,8 @@ impl Prompt for NewStation {
             &["suggestMapping"],
             "To save time with many points, call `suggestMapping` on a folder. It proposes equipment, type and roles \
              with a confidence and its reasons and writes nothing; assign only what the user confirms, and ask about \
-             every proposal below 0.9.",
+             every proposal below 0.9. It proposes most with the types of source='standard'. What has no `type` there is \
+             not in use or no equipment: ask the user what it is before creating anything for it.",
         )
         .further(
             &["applyPattern"],
