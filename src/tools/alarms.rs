@@ -177,6 +177,7 @@ fn with_filters(schema: schema::ObjectSchema) -> schema::ObjectSchema {
 
 fn filter(arguments: &Arguments) -> AlarmFilter<'_> {
     AlarmFilter {
+        uuid: None,
         alarm_class: arguments
             .optional_string("alarmClass")
             .map(str::trim)

@@ -191,7 +191,7 @@ fn program_schema() -> ObjectSchema {
         .required(
             "specialEvents",
             schema::list(
-                "Special events; the first that applies to a day replaces its program.",
+                "Special events in their order: the first that has a period at a time of its days is in force, before the week.",
                 object()
                     .required("name", schema::string("Escaped slot name."))
                     .required("displayName", schema::string("Display name."))

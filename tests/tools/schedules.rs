@@ -82,7 +82,8 @@ fn add_schedules(station: &mut Station) {
     let holiday = station
         .add(events, Some("All$20Saints"), "schedule:DailySchedule")
         .unwrap();
-    let day = station.children(holiday).next().unwrap().handle();
+    let path = format!("{}/day", station.slot_path(holiday));
+    let day = station.resolve_component(&path).unwrap();
     let period = station
         .add(day, Some("time"), "schedule:TimeSchedule")
         .unwrap();

@@ -6,6 +6,7 @@ mod mock;
 
 mod action_tool;
 mod crew;
+mod alarms;
 mod doubt;
 mod gate;
 mod links;
@@ -13,6 +14,7 @@ mod office;
 mod override_tools;
 mod point_tool;
 mod removal;
+mod schedules;
 mod site;
 mod slot_tools;
 mod slot_values;

@@ -72,6 +72,7 @@ impl Station {
         if !same {
             self.follow_links(handle, name);
             self.reevaluate(handle);
+            self.follow_schedule(handle);
         }
     }
 

@@ -46,6 +46,7 @@ impl Station {
             },
         );
         self.reevaluate(handle);
+        self.follow_schedule(parent);
         Ok(handle)
     }
 
@@ -129,6 +130,7 @@ impl Station {
                 child,
             },
         );
+        self.follow_schedule(parent);
         Ok(())
     }
 

@@ -172,6 +172,11 @@ impl BoxClient {
         })
     }
 
+    /// Name of the logged-in user.
+    pub(super) fn user(&self) -> &str {
+        self.web.user()
+    }
+
     /// Sends one request in a frame of its own.
     pub(super) async fn call(
         &self,

@@ -6,10 +6,12 @@
 //!   [`tree`] and [`point`] build on it.
 //! - [`encode`], [`write`]: values as the station takes them, and the operations that change something; [`structure`]
 //!   and [`links`]: slots and links that come and go.
+//! - [`alarm`]: acknowledging alarms.
 //! - [`session`]: the server session with its load–poll handshake; [`subscription`]: components watched in it.
 //!
 //! Named `boxp` because `box` is a word of the language.
 
+pub mod alarm;
 pub mod client;
 pub mod contract;
 pub mod encode;

@@ -56,6 +56,10 @@ impl<'a> Selection<'a> {
         self.prefix
             .as_ref()
             .is_none_or(|prefix| prefix.matches_any(&alarm.sources))
+            && filter.uuid.is_none_or(|uuid| {
+                let id = alarm.uuid.as_deref();
+                id.is_some_and(|id| id.eq_ignore_ascii_case(uuid))
+            })
             && filter
                 .alarm_class
                 .is_none_or(|class| alarm.alarm_class.as_deref() == Some(class))

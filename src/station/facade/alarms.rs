@@ -27,6 +27,8 @@ pub enum AlarmOrder {
 /// Properties that alarms must have; those left open do not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AlarmFilter<'a> {
+    /// The id of the record.
+    pub uuid: Option<&'a str>,
     pub alarm_class: Option<&'a str>,
     /// Only alarms at least as urgent: 0 to 255, lower is more urgent.
     pub max_priority: Option<i64>,

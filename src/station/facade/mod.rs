@@ -3,7 +3,7 @@
 //! - [`StationFacade`]: one per identity; what it has learned of the station, and how it falls back.
 //! - [`components`], [`points`], [`search`]: the component tree, single points, components by type.
 //! - [`history`], [`history_reading`], [`sample`], [`aggregate`]: records of histories and their summaries.
-//! - [`alarms`], [`alarm_record`], [`alarm_selection`]: alarm records.
+//! - [`alarms`], [`alarm_record`], [`alarm_selection`]: alarm records; [`alarm_ack`]: acknowledging them.
 //! - [`changes`]: watched points as a stream of changes.
 //! - [`identity`]: name, version, time zone, and which interfaces this identity can use ([`interfaces`]).
 //! - [`rows`]: queries as CSV or BOX tables; [`bounded_query`]: a caller's own query.
@@ -11,6 +11,8 @@
 //! - [`obix_routes`], [`obix_records`]: what oBIX answers where the others are not offered.
 //! - [`probe_routes`]: what oBIX and BQL tell of an ord where BOX is not offered.
 //! - [`histories`], [`schedules`], [`schedule_program`] ([`schedule_part`], [`schedule_hiding`]): lists of histories and schedules, the program of a schedule.
+//! - [`schedule_write`] ([`schedule_write_plan`]): changing a program; [`schedule_write_periods`], [`schedule_write_days`]:
+//!   periods and special days; [`schedule_picture`]: what a program says about a time.
 //! - [`scan`]: every component of a type, one by one; [`ord_check`]: whether many ords lead to something.
 //! - [`overrides`]: points in override, a page ([`list_page`]) of them.
 //! - [`point_list`]: all points below a component with type, facets and output.
@@ -24,6 +26,7 @@
 //! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
 
 mod aggregate;
+mod alarm_ack;
 mod alarm_record;
 mod alarm_selection;
 mod alarms;
@@ -55,7 +58,12 @@ mod sample;
 mod scan;
 mod schedule_hiding;
 mod schedule_part;
+mod schedule_picture;
 mod schedule_program;
+mod schedule_write;
+mod schedule_write_days;
+mod schedule_write_periods;
+mod schedule_write_plan;
 mod schedules;
 mod search;
 mod slot_text;
@@ -84,6 +92,9 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 pub use aggregate::{Aggregator, Bucket, Excluded, Summary};
+pub use alarm_ack::{
+    AckEnding, AckRoute, AlarmAck, AlarmChoice, AlarmChoiceError, MOST_ACKNOWLEDGED,
+};
 pub use alarms::{AlarmFilter, AlarmOrder, AlarmRequest};
 pub use bounded_query::bound_query;
 pub use changes::{
@@ -104,7 +115,12 @@ pub use overrides::{OverrideOrigin, PointOverride};
 pub use point_list::ListedPoint;
 pub use sample::{HistorySample, SampleKind, SampleValue};
 pub use scan::{ListedComponent, Scan, ScannedComponent};
+pub use schedule_picture::{DayPicture, EventPicture, SchedulePicture, Scheduled, ScheduledBy};
 pub use schedule_program::{DayProgram, Effective, Period, RawPart, ScheduleProgram, SpecialEvent};
+pub use schedule_write::{ScheduleEditError, ScheduleOutcome, SchedulePlan, same_program};
+pub use schedule_write_days::{DatePattern, DayRule, EventDays};
+pub use schedule_write_periods::{SchedulePeriod, TimeOfDay};
+pub use schedule_write_plan::{EventGiven, PeriodGiven, ScheduleEdit};
 pub use schedules::ListedSchedule;
 pub use status_reading::StatusReading;
 pub use structure::{CreatedSlot, NameStrategy, NewSlot};

@@ -183,6 +183,16 @@ impl StationFacade {
         scope: &CallScope,
         ord: &Ord,
     ) -> FacadeResult<WholeSchedule> {
+        let (whole, _) = self.schedule_with_tree(scope, ord).await?;
+        Ok(whole)
+    }
+
+    /// The same with the components as they were loaded, which tell handles and permissions.
+    pub(super) async fn schedule_with_tree(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+    ) -> FacadeResult<(WholeSchedule, ComponentTree)> {
         let tree = self
             .over_box(async {
                 Ok(self
@@ -217,12 +227,13 @@ impl StationFacade {
             .and_then(|slot| slot.value.as_deref())
             .and_then(|text| text.parse().ok())
             .unwrap_or_default();
-        Ok(WholeSchedule {
+        let whole = WholeSchedule {
             root: whole(&tree, ord, &facets, &contract),
             facets,
             is_truncated: tree.is_truncated,
             may_hide_parts: false,
-        })
+        };
+        Ok((whole, tree))
     }
 
     /// Reads a component with everything below it over oBIX, a level per request.

@@ -62,7 +62,7 @@ pub struct ScheduleProgram {
     pub cleanup_expired_events: Option<bool>,
     /// None for a schedule without a week, such as a calendar.
     pub week: Option<Vec<DayProgram>>,
-    /// The first that applies to a day wins.
+    /// The first with a period at a time of its days is in force, before the week.
     pub special_events: Vec<SpecialEvent>,
     /// Other properties of the schedule.
     pub other_properties: Vec<RawPart>,
@@ -164,12 +164,17 @@ impl StationFacade {
         Ok(program(whole, zone))
     }
 
-    /// Looks at the component itself first: another kind may hold the whole station.
     async fn checked_schedule_by_box(
         &self,
         scope: &CallScope,
         ord: &Ord,
     ) -> FacadeResult<WholeSchedule> {
+        self.check_schedule(scope, ord).await?;
+        self.schedule_by_box(scope, ord).await
+    }
+
+    /// Looks at the component itself: another kind may hold the whole station, and a program may be withheld.
+    pub(super) async fn check_schedule(&self, scope: &CallScope, ord: &Ord) -> FacadeResult<()> {
         let node = self.resolve(scope, ord).await?;
         if node.handle.is_none()
             || (!is_schedule_type(node.type_name()) && node.child("schedule").is_none())
@@ -183,7 +188,7 @@ impl StationFacade {
                 self.hidden_program(ord, "the program of a schedule takes admin read on it")
             );
         }
-        self.schedule_by_box(scope, ord).await
+        Ok(())
     }
 
     fn hidden_program(&self, ord: &Ord, why: &str) -> FacadeError {
@@ -195,7 +200,7 @@ impl StationFacade {
     }
 }
 
-fn not_a_schedule(ord: &Ord, type_spec: &str) -> FacadeError {
+pub(super) fn not_a_schedule(ord: &Ord, type_spec: &str) -> FacadeError {
     FacadeError::NotASchedule {
         ord: ord.absolute(),
         type_spec: type_spec.to_owned(),

@@ -7,6 +7,7 @@ use super::encode::{alarm_acknowledgement, alarm_filter};
 use super::href::{ObixPath, Reference, resolve};
 use super::object::{Element, Object};
 use super::scalar::Scalar;
+use super::write::unclear;
 use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
 
@@ -99,7 +100,8 @@ impl ObixClient {
             .ok_or_else(|| self.not_exposed("acknowledging this alarm over oBIX"))?;
         let owner = alarm.path.as_ref().unwrap_or(operation);
         let argument = alarm_acknowledgement(self.user());
-        let document = self.write(scope, operation, owner, &argument).await?;
+        let answer = self.write(scope, operation, owner, &argument).await;
+        let document = answer.map_err(|error| unclear(operation, error))?;
         Ok(read_acknowledged(&document))
     }
 }

@@ -99,22 +99,24 @@ impl ObixClient {
     ) -> Result<Option<ObixPoint>, StationError> {
         let operation = point.child(operation);
         let answer = self.write(scope, &operation, point, argument).await;
-        let document = answer.map_err(|error| match error {
-            StationError::Protocol { found: cause, .. } => StationError::OutcomeUnknown {
-                target: operation.to_string(),
-                cause,
-            },
-            StationError::Server {
-                status: 500..,
-                detail: cause,
-                ..
-            } => StationError::OutcomeUnknown {
-                target: operation.to_string(),
-                cause,
-            },
-            error => error,
-        })?;
+        let document = answer.map_err(|error| unclear(&operation, error))?;
         Ok(self.point_of(point, &document).ok())
+    }
+}
+
+/// An answer that is not to be understood, or a failure in the middle of the work, leaves open what the station did.
+pub(super) fn unclear(operation: &ObixPath, error: StationError) -> StationError {
+    match error {
+        StationError::Protocol { found: cause, .. }
+        | StationError::Server {
+            status: 500..,
+            detail: cause,
+            ..
+        } => StationError::OutcomeUnknown {
+            target: operation.to_string(),
+            cause,
+        },
+        error => error,
     }
 }
 
