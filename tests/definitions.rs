@@ -164,6 +164,10 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "applyPattern",
         "overridePoint",
         "releasePoint",
+        "planWrites",
+        "applyWrites",
+        "writeSchedule",
+        "ackAlarm",
     ];
     assert_eq!(names, expected);
 }

@@ -201,7 +201,7 @@ fn order(arguments: &Arguments) -> AlarmOrder {
     }
 }
 
-fn alarm_schema() -> schema::ObjectSchema {
+pub(super) fn alarm_schema() -> schema::ObjectSchema {
     object()
         .optional("uuid", schema::string("Id of the record."))
         .optional(
@@ -238,7 +238,7 @@ fn alarm_schema() -> schema::ObjectSchema {
         .optional("user", schema::string("Who acknowledged it."))
 }
 
-fn alarm_json(alarm: &AlarmRecord) -> Value {
+pub(super) fn alarm_json(alarm: &AlarmRecord) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {

@@ -11,9 +11,11 @@
 //!
 //! Every other file holds one family of tools.
 
+pub mod ack_alarm;
 pub mod add_extension;
 pub mod alarms;
 pub mod apply_pattern;
+pub mod apply_writes;
 pub mod arguments;
 pub mod bql;
 pub mod browse;
@@ -44,6 +46,9 @@ pub mod offer;
 pub mod overrides;
 mod pattern_siblings;
 mod pattern_view;
+pub mod plan_operation;
+pub mod plan_store;
+pub mod plan_writes;
 pub mod point;
 pub mod point_overrides;
 pub mod redaction;
@@ -68,6 +73,8 @@ pub mod unlink_slots;
 pub mod unmapped;
 pub mod write_gate;
 pub mod write_point;
+pub mod write_schedule;
+mod write_schedule_json;
 
 pub use arguments::Arguments;
 pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};
@@ -86,6 +93,7 @@ pub fn writing_tools(
     gate: &write_gate::SharedGate,
     knowledge: &Arc<KnowledgeStore>,
 ) -> Vec<Arc<dyn Tool>> {
+    let plans = Arc::new(plan_store::PlanStore::new(gate.clock().clone()));
     vec![
         Arc::new(write_point::WritePoint(gate.clone())),
         Arc::new(create_component::CreateComponent(gate.clone())),
@@ -102,6 +110,16 @@ pub fn writing_tools(
         Arc::new(slot_writes::ClearSlot(gate.clone())),
         Arc::new(point_overrides::OverridePoint(gate.clone())),
         Arc::new(point_overrides::ReleasePoint(gate.clone())),
+        Arc::new(plan_writes::PlanWrites {
+            gate: gate.clone(),
+            plans: plans.clone(),
+        }),
+        Arc::new(apply_writes::ApplyWrites {
+            gate: gate.clone(),
+            plans,
+        }),
+        Arc::new(write_schedule::WriteSchedule(gate.clone())),
+        Arc::new(ack_alarm::AckAlarm(gate.clone())),
     ]
 }
 

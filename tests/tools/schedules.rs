@@ -82,8 +82,14 @@ fn add_schedules(station: &mut Station) {
     let holiday = station
         .add(events, Some("All$20Saints"), "schedule:DailySchedule")
         .unwrap();
-    let path = format!("{}/day", station.slot_path(holiday));
-    let day = station.resolve_component(&path).unwrap();
+    let path = station.slot_path(holiday);
+    // It was in the year 2000, the default of its type.
+    let year = station
+        .resolve_component(&format!("{path}/days/yearSchedule"))
+        .unwrap();
+    let once = ModelValue::Boolean(false);
+    station.set(year, "alwaysEffective", once).unwrap();
+    let day = station.resolve_component(&format!("{path}/day")).unwrap();
     let period = station
         .add(day, Some("time"), "schedule:TimeSchedule")
         .unwrap();

@@ -2,14 +2,17 @@
 
 use chrono::{TimeDelta, Utc};
 use mock_station::faults::{FaultKind, Interface};
-use mock_station::model::accounts;
+use mock_station::model::accounts::{self, ADMIN, VIEWER};
 use mock_station::model::{AckState, AlarmRecord, Facets, Handle, SourceState, Station};
 use mock_station::switches::ObixMode;
 use niagara_bridge::station::facade::{
     AckEnding, AckRoute, AlarmAck, AlarmChoice, AlarmChoiceError, StationFacade,
 };
 
+use serde_json::json;
+
 use crate::mock::scope;
+use crate::office::{Office, context};
 use crate::site::{Site, facade, site};
 
 pub const SOURCE: &str = "station:|slot:/Logic/Setpoint";
@@ -198,4 +201,88 @@ async fn a_reader_is_refused_and_a_station_without_obix_alarms_says_what_is_miss
     };
     assert!(error.to_string().contains("oBIX"), "{error}");
     assert_eq!(state(&site, 0).0, AckState::Unacked);
+}
+
+async fn office() -> Office {
+    let office = Office::new().await;
+    add_alarms(&office.site);
+    office
+}
+
+#[tokio::test]
+async fn the_tool_acknowledges_each_alarm_with_a_record_of_its_own() {
+    let office = office().await;
+    let answer = office
+        .answer(ADMIN, "ackAlarm", json!({"sourceOrd": SOURCE}))
+        .await;
+    assert_eq!(
+        (&answer["acknowledged"], &answer["alreadyAcknowledged"]),
+        (&json!(2), &json!(1))
+    );
+    let outcomes: Vec<&str> = answer["alarms"]
+        .as_array()
+        .expect("alarms")
+        .iter()
+        .filter_map(|alarm| alarm["outcome"].as_str())
+        .collect();
+    assert_eq!(
+        outcomes,
+        ["already-acknowledged", "acknowledged", "acknowledged"]
+    );
+    let first = &answer["alarms"][1];
+    assert_eq!(first["before"]["isAcknowledged"], json!(false));
+    assert_eq!(
+        (&first["after"]["isAcknowledged"], &first["after"]["user"]),
+        (&json!(true), &json!("admin"))
+    );
+    let line = office.last_line(2, 2);
+    assert_eq!(
+        (&line["action"], &line["oldValue"], &line["newValue"]),
+        (&json!("acknowledge"), &json!("unacked"), &json!("acked"))
+    );
+    assert_eq!(office.audited_by_station("admin").len(), 2);
+    let again = office
+        .answer(ADMIN, "ackAlarm", json!({"uuid": uuid(0)}))
+        .await;
+    assert_eq!(again["alreadyAcknowledged"], json!(1));
+    office.last_line(2, 2);
+}
+
+#[tokio::test]
+async fn who_may_not_acknowledge_is_told_and_recorded() {
+    let office = office().await;
+    let one = json!({"uuid": uuid(0)});
+    let service = office.call(context(None), "ackAlarm", one.clone()).await;
+    assert_eq!(service.expect_err("no user").code.code(), -32011);
+    let (code, data) = office.failure(VIEWER, "ackAlarm", one.clone()).await;
+    assert_eq!(code, -32010, "{data}");
+    office.last_line(1, 1);
+    office.allow(json!({"deny": ["slot:/Logic/**"]}));
+    let (code, data) = office.failure(ADMIN, "ackAlarm", one.clone()).await;
+    assert_eq!((code, &data["policy"]), (-32010, &json!("ord-denied")));
+    office.last_line(1, 2);
+    for wrong in [json!({}), json!({"uuid": "1", "sourceOrd": SOURCE})] {
+        let (code, _) = office.failure(ADMIN, "ackAlarm", wrong).await;
+        assert_eq!(code, -32602);
+    }
+    let (code, data) = office
+        .failure(ADMIN, "ackAlarm", json!({"uuid": "77"}))
+        .await;
+    assert_eq!((code, &data["uuid"]), (-32006, &json!("77")));
+    assert_eq!(state(&office.site, 0).0, AckState::Unacked);
+}
+
+#[tokio::test]
+async fn a_lost_acknowledgement_is_in_doubt_in_answer_and_record() {
+    let office = office().await;
+    office
+        .site
+        .break_next_write(Interface::Obix, FaultKind::CutAfter);
+    let (code, data) = office
+        .failure(ADMIN, "ackAlarm", json!({"sourceOrd": SOURCE}))
+        .await;
+    assert_eq!((code, &data["inDoubt"]), (-32603, &json!(true)), "{data}");
+    assert_eq!(data["observed"]["isAcknowledged"], json!(true));
+    assert_eq!(office.last_line(1, 1)["outcome"], json!("inDoubt"));
+    assert_eq!(state(&office.site, 1).0, AckState::Unacked, "not gone on");
 }

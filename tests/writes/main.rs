@@ -5,13 +5,14 @@
 mod mock;
 
 mod action_tool;
-mod crew;
 mod alarms;
+mod crew;
 mod doubt;
 mod gate;
 mod links;
 mod office;
 mod override_tools;
+mod plans;
 mod point_tool;
 mod removal;
 mod schedules;

@@ -2,7 +2,7 @@
 
 use chrono::{NaiveDate, NaiveTime, TimeDelta, Weekday};
 use mock_station::faults::{FaultKind, Interface};
-use mock_station::model::accounts;
+use mock_station::model::accounts::{self, ADMIN, VIEWER};
 use mock_station::model::{Status, Value as ModelValue};
 use mock_station::server::WriteOutcome;
 use niagara_bridge::station::facade::{
@@ -10,7 +10,10 @@ use niagara_bridge::station::facade::{
     ScheduleOutcome, ScheduledBy, WriteError, same_program,
 };
 
+use serde_json::{Value, json};
+
 use crate::mock::scope;
+use crate::office::{Office, context};
 use crate::site::{Site, facade, ord, site, text};
 
 pub const OCCUPANCY: &str = "slot:/Logic/Occupancy";
@@ -389,4 +392,156 @@ async fn a_user_without_admin_write_is_told_before_and_refused_by_the_station() 
     let failure = outcome.failure.expect("refused");
     assert!(failure.to_string().contains("denies bridge"), "{failure}");
     assert_eq!(output(&site, OCCUPANCY), "true");
+}
+
+async fn office() -> Office {
+    let office = Office::new().await;
+    add_schedules(&office.site);
+    office
+}
+
+fn shorter_monday() -> Value {
+    // Noon of a Monday in Paris, and a little later.
+    json!({"ord": "station:|slot:/Logic/Occupancy", "at": "2026-03-02T13:00", "week": [{"day": "monday", "periods": [
+        {"start": "06:30", "finish": "12:00", "value": true}]}]})
+}
+
+#[tokio::test]
+async fn the_tool_rehearses_writes_records_and_tells_the_way_back() {
+    let office = office().await;
+    let mut rehearsal = shorter_monday();
+    rehearsal["dryRun"] = json!(true);
+    let shown = office.answer(ADMIN, "writeSchedule", rehearsal).await;
+    assert_eq!((&shown["sent"], &shown["planned"]), (&json!(0), &json!(1)));
+    assert_eq!(office.site.writes(), []);
+    assert_eq!(office.log().len(), 0, "a rehearsal is not recorded");
+
+    let written = office
+        .answer(ADMIN, "writeSchedule", shorter_monday())
+        .await;
+    assert_eq!(written["sent"], json!(1));
+    assert_eq!(written["verified"], json!(true));
+    assert_eq!(
+        written["changes"],
+        json!([{
+            "part": "monday",
+            "before": [{"start": "06:30:00", "finish": "19:00:00", "value": true}],
+            "after": [{"start": "06:30:00", "finish": "12:00:00", "value": true}],
+        }])
+    );
+    let effective = &written["effective"];
+    assert_eq!(
+        effective["before"],
+        json!({"value": true, "by": "weekday", "part": "monday"})
+    );
+    assert_eq!(
+        effective["after"],
+        json!({"value": false, "by": "default-output"})
+    );
+    assert_eq!(output(&office.site, OCCUPANCY), "false");
+    let line = office.last_line(1, 1);
+    assert_eq!(
+        (&line["user"], &line["tool"], &line["action"]),
+        (&json!("admin"), &json!("writeSchedule"), &json!("schedule"))
+    );
+    let audited = office.audited_by_station("admin");
+    assert_eq!(audited.len(), 1, "{audited:?}");
+
+    let undo = written["undo"].clone();
+    let back = office.answer(ADMIN, "writeSchedule", undo).await;
+    assert_eq!(back["verified"], json!(true));
+    assert_eq!(output(&office.site, OCCUPANCY), "true");
+    let same = office
+        .answer(ADMIN, "writeSchedule", back["undo"].clone())
+        .await;
+    assert_eq!(same["changed"], json!(true));
+    let nothing = office
+        .answer(ADMIN, "writeSchedule", shorter_monday())
+        .await;
+    assert_eq!(
+        (&nothing["changed"], &nothing["sent"]),
+        (&json!(false), &json!(0))
+    );
+    office.last_line(3, 3);
+}
+
+#[tokio::test]
+async fn an_event_is_written_by_its_dates_and_its_removal_can_be_undone() {
+    let office = office().await;
+    let closed = json!({"ord": OCCUPANCY, "at": "2026-12-24T10:00", "events": [
+        {"name": "Christmas", "from": "2026-12-24", "to": "2026-12-26",
+         "periods": [{"start": "00:00", "finish": "24:00", "value": false}]}]});
+    let written = office.answer(ADMIN, "writeSchedule", closed).await;
+    assert_eq!(
+        written["effective"]["after"],
+        json!({"value": false, "by": "event", "part": "Christmas"})
+    );
+    assert_eq!(written["undo"]["removeEvents"], json!(["Christmas"]));
+    let gone = json!({"ord": OCCUPANCY, "removeEvents": ["Christmas"]});
+    let removed = office.answer(ADMIN, "writeSchedule", gone).await;
+    assert_eq!(removed["changes"][0]["after"], Value::Null);
+    let event = &removed["undo"]["events"][0];
+    assert_eq!(
+        (&event["name"], &event["from"], &event["to"]),
+        (
+            &json!("Christmas"),
+            &json!("2026-12-24"),
+            &json!("2026-12-26")
+        )
+    );
+    let again = office
+        .answer(ADMIN, "writeSchedule", removed["undo"].clone())
+        .await;
+    assert_eq!(again["verified"], json!(true));
+    office.last_line(3, 3);
+}
+
+#[tokio::test]
+async fn only_those_who_may_write_do_and_every_refusal_is_told() {
+    let office = office().await;
+    let (code, data) = office
+        .failure(VIEWER, "writeSchedule", shorter_monday())
+        .await;
+    assert_eq!(code, -32010, "{data}");
+    let service = office
+        .call(context(None), "writeSchedule", shorter_monday())
+        .await;
+    assert_eq!(service.expect_err("no user").code.code(), -32011);
+    for (arguments, part) in [
+        (json!({"ord": OCCUPANCY}), "missing"),
+        (
+            json!({"ord": "station:|slot:/Logic/Setpoint", "removeEvents": ["x"]}),
+            "ord",
+        ),
+        (
+            json!({"ord": OCCUPANCY, "events": [{"name": "x", "date": "2026-12-24", "month": 3, "periods": []}]}),
+            "argument",
+        ),
+    ] {
+        let (code, data) = office.failure(ADMIN, "writeSchedule", arguments).await;
+        assert_eq!(code, -32602, "{data}");
+        assert!(data.get(part).is_some(), "{data}");
+    }
+    office.allow(json!({"deny": ["slot:/Logic/Occupancy"]}));
+    let (code, data) = office
+        .failure(ADMIN, "writeSchedule", shorter_monday())
+        .await;
+    assert_eq!((code, &data["policy"]), (-32010, &json!("ord-denied")));
+    assert_eq!(output(&office.site, OCCUPANCY), "true");
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_told_with_what_the_program_is_now() {
+    let office = office().await;
+    office
+        .site
+        .break_next_write(Interface::Box, FaultKind::CutAfter);
+    let (code, data) = office
+        .failure(ADMIN, "writeSchedule", shorter_monday())
+        .await;
+    assert_eq!((code, &data["inDoubt"]), (-32603, &json!(true)), "{data}");
+    assert_eq!(data["observed"][0]["part"], json!("monday"));
+    let back = &data["undo"]["week"][0]["periods"][0]["finish"];
+    assert_eq!(back, &json!("19:00:00"));
+    assert_eq!(office.last_line(1, 1)["outcome"], json!("inDoubt"));
 }

@@ -70,6 +70,10 @@ pub enum AckEnding {
     NotTried,
 }
 
+/// The open alarms as oBIX lists them, or why it does not.
+#[derive(Debug)]
+pub struct AckList(FacadeResult<Vec<ObixAlarm>>);
+
 /// One alarm before and after.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlarmAck {
@@ -128,44 +132,61 @@ impl StationFacade {
         }
     }
 
+    /// What oBIX lists, to be asked once for several acknowledgements.
+    pub async fn list_to_acknowledge(&self, scope: &CallScope) -> AckList {
+        AckList(self.listed_by_obix(scope).await)
+    }
+
     /// Acknowledges these alarms in their order, one message each, and stops at the first that fails.
     pub async fn acknowledge_alarms(
         &self,
         scope: &CallScope,
         alarms: Vec<AlarmRecord>,
     ) -> Vec<AlarmAck> {
+        let list = self.list_to_acknowledge(scope).await;
         let mut acknowledged = Vec::with_capacity(alarms.len());
         let mut has_failed = false;
-        // Asked once, and only when something is to be sent.
-        let mut listed: Option<FacadeResult<Vec<ObixAlarm>>> = None;
         for before in alarms {
-            let ending = if before.is_acknowledged == Some(true) {
-                AckEnding::WasAcknowledged
-            } else if has_failed {
-                AckEnding::NotTried
+            let ack = if has_failed {
+                AlarmAck {
+                    after: Ok(before.clone()),
+                    before,
+                    ending: AckEnding::NotTried,
+                }
             } else {
-                if listed.is_none() {
-                    listed = Some(self.listed_by_obix(scope).await);
-                }
-                let ending = self.acknowledge(scope, &before, listed.as_ref()).await;
-                has_failed = !matches!(ending, AckEnding::Done(_));
-                ending
+                self.acknowledge_alarm(scope, &list, before).await
             };
-            let after = match &ending {
-                AckEnding::WasAcknowledged | AckEnding::NotTried => Ok(before.clone()),
-                // The caller's own time may be over.
-                AckEnding::InDoubt(_) => self.alarm_again(&doubt_scope(), &before).await,
-                AckEnding::Done(_) | AckEnding::Refused(_) => {
-                    self.alarm_again(scope, &before).await
-                }
-            };
-            acknowledged.push(AlarmAck {
-                before,
-                ending,
-                after,
-            });
+            has_failed = matches!(
+                ack.ending,
+                AckEnding::Refused(_) | AckEnding::InDoubt(_) | AckEnding::NotTried
+            );
+            acknowledged.push(ack);
         }
         acknowledged
+    }
+
+    /// Acknowledges one alarm with one message, unless somebody has, and reads its record again.
+    pub async fn acknowledge_alarm(
+        &self,
+        scope: &CallScope,
+        list: &AckList,
+        before: AlarmRecord,
+    ) -> AlarmAck {
+        let ending = match before.is_acknowledged {
+            Some(true) => AckEnding::WasAcknowledged,
+            _ => self.acknowledge(scope, &before, &list.0).await,
+        };
+        let after = match &ending {
+            AckEnding::WasAcknowledged | AckEnding::NotTried => Ok(before.clone()),
+            // The caller's own time may be over.
+            AckEnding::InDoubt(_) => self.alarm_again(&doubt_scope(), &before).await,
+            AckEnding::Done(_) | AckEnding::Refused(_) => self.alarm_again(scope, &before).await,
+        };
+        AlarmAck {
+            before,
+            ending,
+            after,
+        }
     }
 
     async fn listed_by_obix(&self, scope: &CallScope) -> FacadeResult<Vec<ObixAlarm>> {
@@ -182,7 +203,7 @@ impl StationFacade {
         &self,
         scope: &CallScope,
         alarm: &AlarmRecord,
-        listed: Option<&FacadeResult<Vec<ObixAlarm>>>,
+        listed: &FacadeResult<Vec<ObixAlarm>>,
     ) -> AckEnding {
         let Some(uuid) = alarm.uuid.as_deref() else {
             return AckEnding::Refused(
@@ -194,7 +215,7 @@ impl StationFacade {
             );
         };
         let refusal = match listed {
-            Some(Ok(listed)) => match same_record(listed, uuid) {
+            Ok(listed) => match same_record(listed, uuid) {
                 Some(record) => match self.acknowledge_by_obix(scope, record).await {
                     Err(error) if self.may_fall_back(&error) => error,
                     outcome => return ending(outcome, AckRoute::Obix),
@@ -206,9 +227,8 @@ impl StationFacade {
                 }
                 .into(),
             },
-            Some(Err(error)) if self.may_fall_back(error) => error.clone(),
-            Some(Err(error)) => return AckEnding::Refused(error.clone()),
-            None => return AckEnding::NotTried,
+            Err(error) if self.may_fall_back(error) => error.clone(),
+            Err(error) => return AckEnding::Refused(error.clone()),
         };
         let by_box = self.acknowledge_by_box(scope, uuid).await;
         match by_box {

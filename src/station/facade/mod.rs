@@ -93,7 +93,7 @@ use chrono_tz::Tz;
 
 pub use aggregate::{Aggregator, Bucket, Excluded, Summary};
 pub use alarm_ack::{
-    AckEnding, AckRoute, AlarmAck, AlarmChoice, AlarmChoiceError, MOST_ACKNOWLEDGED,
+    AckEnding, AckList, AckRoute, AlarmAck, AlarmChoice, AlarmChoiceError, MOST_ACKNOWLEDGED,
 };
 pub use alarms::{AlarmFilter, AlarmOrder, AlarmRequest};
 pub use bounded_query::bound_query;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::StationFacade;
 use super::error::FacadeResult;
+use super::slot_text::status_of;
 use super::write_error::{WriteError, WriteResult};
 use super::write_obix::ObixWay;
 use super::write_point::{
@@ -65,6 +66,17 @@ impl PointPlan {
     /// The value as the contract writes it (Tool surface §8.4).
     pub fn requested_text(&self) -> String {
         requested_text(&self.requested)
+    }
+
+    /// What commands the output now: 1 to 16, `def` for the fallback; none where the station did not tell.
+    pub fn active_level(&self) -> Option<String> {
+        match &self.way {
+            Way::Box(way) => {
+                let level = status_of(way.target.slot("out")?).active_level()?;
+                Some(level.to_string())
+            }
+            Way::Obix(_) => None,
+        }
     }
 
     /// Whether somebody commands at the level now; none where the station does not tell.
@@ -158,7 +170,11 @@ impl StationFacade {
     }
 
     /// The choices of a range; the station is asked for those of a frozen enumeration.
-    async fn choices(&self, scope: &CallScope, range: &EnumRange) -> FacadeResult<EnumRange> {
+    pub(super) async fn choices(
+        &self,
+        scope: &CallScope,
+        range: &EnumRange,
+    ) -> FacadeResult<EnumRange> {
         let Some(frozen) = range.frozen_type().filter(|_| range.choices().is_empty()) else {
             return Ok(range.clone());
         };

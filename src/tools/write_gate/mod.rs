@@ -151,6 +151,19 @@ impl WriteGate {
         &self.trail
     }
 
+    /// The clock of confirmations and records.
+    pub fn clock(&self) -> &SharedClock {
+        &self.clock
+    }
+
+    /// The session in which the caller reads: what is to be changed is looked at first.
+    ///
+    /// # Errors
+    /// −32011 when the caller's station password cannot be used.
+    pub fn reading_station(&self, context: &CallContext) -> Result<Arc<StationFacade>, ToolError> {
+        self.stations.for_caller(&context.principal)
+    }
+
     /// The rules at present.
     pub fn rules(&self) -> WriteRules {
         self.policy.current().writes.clone()
