@@ -5,6 +5,8 @@
 //! itself as `demo --test-setup`.
 
 mod client;
+mod demo;
 mod diagnostics;
 mod knowledge;
 mod transport;
+mod writing;
