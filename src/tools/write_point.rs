@@ -9,10 +9,12 @@ use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, T
 use super::result_value::{status_text, time_text, value_json};
 use super::schema::{self, object};
 use super::station_access::sentence;
-use super::write_gate::{SharedGate, WriteFailure, WriteRequest, Written, with_confirm};
+use super::write_gate::{
+    SharedGate, StationWrite, WriteFailure, WriteRequest, Written, with_confirm,
+};
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::station::echo::shortened;
-use crate::station::facade::{Given, PointCommand, PointOrder, WriteError};
+use crate::station::facade::{Given, PointCommand, PointOrder, PointPlan, WriteError, WriteRoute};
 use crate::station::priority::Priority;
 use crate::station::value::Value as StationValue;
 
@@ -66,39 +68,68 @@ impl Tool for WritePoint {
                 )
                 .with("argument", "value")
             })?;
-            let given_value = given != Given::Null;
-            let order = PointOrder::new(priority, given);
-            let settle = self.0.readback_delay();
+            let command = Command {
+                ord,
+                // An override without an end would go past the limit of overrides.
+                longest_override: self
+                    .0
+                    .rules()
+                    .longest_override()
+                    .filter(|_| given != Given::Null),
+                order: PointOrder::new(priority, given),
+                settle: self.0.readback_delay(),
+            };
             let request = WriteRequest::new("writePoint", "write", ord, arguments.values())
                 .at_priority(priority);
-            let longest = self.0.rules().longest_override();
-            // An override without an end would go past the limit of overrides.
-            let must_not_override = longest.filter(|_| {
-                given_value && [Priority::EMERGENCY, Priority::MANUAL].contains(&priority)
-            });
-            let sent = self.0.run(context, request, |write| async move {
-                if let Some(longest) = must_not_override
-                    && write
-                        .station
-                        .is_commanded_by_action(&write.scope, &write.ord, priority)
-                        .await?
-                {
-                    return Err(endless(ord, priority, longest).into());
-                }
-                let sent = write
-                    .station
-                    .command_point(&write.scope, &write.ord, &order, settle)
-                    .await;
-                let command = sent.map_err(|error| refusal(error, ord, priority))?;
-                let before = command.previous.valid().map_or_else(released, value_json);
-                let after = match &command.requested {
-                    StationValue::Null => released(),
-                    requested => value_json(requested),
-                };
-                Ok(Written::new(command).from(before).to(after))
-            });
+            if [Priority::EMERGENCY, Priority::MANUAL].contains(&priority) {
+                // Nobody is asked to confirm what cannot be written.
+                let command = &command;
+                let look = |write| async move { command.plan(&write).await.map(drop) };
+                self.0.check(context, &request, look).await?;
+            }
+            let sent = self.0.run(context, request, |write| command.send(write));
             sent.await?.answered(|command| Ok(answer(ord, &command)))
         })
+    }
+}
+
+/// A call that was understood.
+struct Command<'a> {
+    ord: &'a str,
+    order: PointOrder,
+    settle: Duration,
+    /// How long the level may be overridden, where that has a limit.
+    longest_override: Option<Duration>,
+}
+
+impl Command<'_> {
+    async fn plan(&self, write: &StationWrite) -> Result<PointPlan, WriteFailure> {
+        let station = &write.station;
+        let planned = station
+            .plan_point(&write.scope, &write.ord, &self.order)
+            .await;
+        let plan = planned.map_err(|error| refusal(error, self.ord, self.order.priority))?;
+        match self.longest_override {
+            Some(longest) if plan.route() != WriteRoute::Input => {
+                Err(endless(self.ord, self.order.priority, longest).into())
+            }
+            _ => Ok(plan),
+        }
+    }
+
+    async fn send(&self, write: StationWrite) -> Result<Written<PointCommand>, WriteFailure> {
+        let plan = self.plan(&write).await?;
+        let sent = write
+            .station
+            .carry_out_point(&write.scope, &write.ord, plan, self.settle)
+            .await;
+        let command = sent.map_err(|error| refusal(error, self.ord, self.order.priority))?;
+        let before = command.previous.valid().map_or_else(released, value_json);
+        let after = match &command.requested {
+            StationValue::Null => released(),
+            requested => value_json(requested),
+        };
+        Ok(Written::new(command).from(before).to(after))
     }
 }
 

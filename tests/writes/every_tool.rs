@@ -94,7 +94,11 @@ async fn call(office: &Office, user: Account, tool: &str, mut arguments: Value) 
 
 #[tokio::test]
 async fn a_connection_that_breaks_leaves_every_tool_in_doubt_and_its_message_is_sent_once() {
-    let office = Office::with(json!({"confirmDestructive": false}), AuditOptions::default()).await;
+    let office = Office::with(
+        json!({"confirmDestructive": false}),
+        AuditOptions::default(),
+    )
+    .await;
     let tools: Vec<String> = office
         .registry
         .definitions()
@@ -131,7 +135,9 @@ async fn a_connection_that_breaks_leaves_every_tool_in_doubt_and_its_message_is_
             if let Some(kind) = &kind {
                 office.site.break_next_write(Interface::Box, kind.clone());
             }
-            let answer = office.call(context(Some(ADMIN.user)), tool, confirmed).await;
+            let answer = office
+                .call(context(Some(ADMIN.user)), tool, confirmed)
+                .await;
             let answer = answer.expect("answered");
             let outcomes: Vec<WriteOutcome> = office
                 .site
@@ -139,7 +145,11 @@ async fn a_connection_that_breaks_leaves_every_tool_in_doubt_and_its_message_is_
                 .into_iter()
                 .map(|(_, outcome)| outcome)
                 .collect();
-            let sent = if acted { WriteOutcome::Done } else { WriteOutcome::Lost };
+            let sent = if acted {
+                WriteOutcome::Done
+            } else {
+                WriteOutcome::Lost
+            };
             assert_eq!(outcomes, [sent], "{tool} {kind:?}: {answer}");
             let line = office.last_line(intents + 1, lines + 1);
             assert_eq!(&line["tool"], tool.as_str());
@@ -149,8 +159,15 @@ async fn a_connection_that_breaks_leaves_every_tool_in_doubt_and_its_message_is_
                 continue;
             }
             let (code, data) = failure_of(&answer);
-            assert_eq!((code, &data["inDoubt"]), (-32603, &json!(true)), "{tool} {kind:?}: {data}");
-            assert_eq!((&line["outcome"], &line["errorCode"]), (&json!("inDoubt"), &json!("-32603")));
+            assert_eq!(
+                (code, &data["inDoubt"]),
+                (-32603, &json!(true)),
+                "{tool} {kind:?}: {data}"
+            );
+            assert_eq!(
+                (&line["outcome"], &line["errorCode"]),
+                (&json!("inDoubt"), &json!("-32603"))
+            );
         }
     }
     assert!(number >= 4 * 2, "{tools:?}");

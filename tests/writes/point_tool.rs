@@ -209,9 +209,12 @@ async fn an_override_without_an_end_does_not_pass_the_limit_of_overrides() {
         ["Invoked slot:/Logic/Setpoint override"]
     );
     office.allow(json!({"maxOverrideMinutes": 30}));
-    let answer = office.confirmed(ADMIN, "writePoint", arguments).await;
-    let (code, data) = failure_of(&answer);
-    assert_eq!((code, &data["policy"]), (-32010, &json!("override")));
+    let (code, data) = office.failure(ADMIN, "writePoint", arguments).await;
+    assert_eq!(
+        (code, &data["policy"]),
+        (-32010, &json!("override")),
+        "before anybody is asked"
+    );
     assert_eq!(office.site.writes().len(), 1);
     let release = json!({"ord": OTHER_POINT, "value": null, "priority": 8});
     let answer = office.confirmed(ADMIN, "writePoint", release).await;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use chrono::{DateTime, FixedOffset};
 
 use super::StationFacade;
-use super::error::FacadeResult;
 use super::points::reading_of;
 use super::view::PointReading;
 use super::write_error::{Reread, WriteError, WriteResult};
@@ -149,21 +148,6 @@ impl StationFacade {
             },
             Way::Obix(way) => self.command_by_obix(scope, &plan, way, settle).await,
         }
-    }
-
-    /// Whether only an action of the point commands this level, because its input is read-only.
-    ///
-    /// # Errors
-    /// The point cannot be read.
-    pub async fn is_commanded_by_action(
-        &self,
-        scope: &CallScope,
-        ord: &Ord,
-        priority: Priority,
-    ) -> FacadeResult<bool> {
-        let target = self.write_target(scope, ord).await?;
-        let slot = target.slot(&priority.slot());
-        Ok(slot.is_some_and(|slot| slot.has_flag('r')))
     }
 
     async fn command_by_box(
