@@ -7,38 +7,41 @@
 //!   for several under one confirmation, [`WriteGate::rehearse`] for dry runs.
 //! - `check`: the look at the station before anybody is asked.
 //! - `request`: what a tool wants, and what came of it; [`error`]: failures in the codes of the surface.
-//! - `confirmation`: the second step; `rate`: writes per minute; `counts`: for the metrics.
+//! - `judgement`: whether a write may pass; `check`: a look at the station before; `confirmation`: the second step; `rate`: writes per minute; `counts`: for the metrics.
 
 mod check;
 mod confirmation;
 mod counts;
 pub mod error;
+mod judgement;
 mod rate;
 mod request;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 pub use check::Checked;
 pub use confirmation::{CONFIRM, CONFIRMATION_TIME};
 pub use counts::WriteCounts;
+pub use judgement::Rehearsal;
 pub use request::{Gated, StationWrite, WriteFailure, WriteRequest, Written};
 
-use confirmation::{Answer, Confirmations, bound_to};
+use confirmation::{Confirmations, bound_to};
 use error::About;
+use judgement::{Stop, reason};
 use rate::WriteRate;
 
 use super::schema::{self, ObjectSchema};
-use super::station_access::{SharedStations, component_ord, scope};
+use super::station_access::{SharedStations, scope};
 use super::{CallContext, ErrorCode, Principal, ToolError, ToolOutput};
 use crate::audit::{Attempt, AuditTrail, Ending, OpenWrite, Verdict};
 use crate::clock::SharedClock;
 use crate::config::policy::SharedPolicy;
-use crate::config::writes::{Intended, Refusal, Ruling, WriteRules};
+use crate::config::writes::WriteRules;
 use crate::station::facade::StationFacade;
-use crate::station::ord::{Ord, SlotPath};
+use crate::station::ord::SlotPath;
 
 /// Kept back of a call's time, so that what a lost answer left can still be read.
 const REREAD_TIME: Duration = Duration::from_secs(3);
@@ -96,30 +99,6 @@ pub enum Admission {
     Granted(Vec<Pass>),
     /// Answer with this: the client asks a person and repeats the call (revision 2026-07-28).
     Asked(ToolOutput),
-}
-
-/// What would happen to a write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rehearsal {
-    /// Where the judged component is.
-    pub path: SlotPath,
-    /// Why somebody must confirm it, where somebody must.
-    pub needs_confirmation: Option<&'static str>,
-}
-
-/// A write that the rules looked at.
-struct Judged {
-    station: Arc<StationFacade>,
-    ord: Ord,
-    path: SlotPath,
-    ruling: Ruling,
-}
-
-/// Why a write does not pass: what is answered, and the word of the records.
-struct Stop {
-    error: ToolError,
-    policy: &'static str,
-    path: Option<SlotPath>,
 }
 
 impl WriteGate {
@@ -320,23 +299,6 @@ impl WriteGate {
         answer
     }
 
-    /// What would happen to a write, for dry runs and plans; nothing is recorded and nothing counted.
-    ///
-    /// # Errors
-    /// The rule that forbids it, or that the ord is none.
-    pub async fn rehearse(
-        &self,
-        context: &CallContext,
-        request: &WriteRequest<'_>,
-    ) -> Result<Rehearsal, ToolError> {
-        let judged = self.judge(context, request).await;
-        let judged = judged.map_err(|stop| stop.error)?;
-        Ok(Rehearsal {
-            path: judged.path,
-            needs_confirmation: reason(judged.ruling),
-        })
-    }
-
     /// The station session that would write for a caller, for dry runs to look with.
     ///
     /// # Errors
@@ -358,149 +320,6 @@ impl WriteGate {
     ) -> Result<String, ToolError> {
         let bound = bound_to(&context.principal, tool, arguments);
         self.confirmations.issue(bound)
-    }
-
-    async fn judge(
-        &self,
-        context: &CallContext,
-        request: &WriteRequest<'_>,
-    ) -> Result<Judged, Stop> {
-        let policy = self.policy.current();
-        let rules = &policy.writes;
-        let about = About::of(&context.principal, request);
-        let stop = |refusal: Refusal, path| Stop {
-            error: error::refused(&about, &refusal),
-            policy: refusal.policy,
-            path,
-        };
-        // The switches come before the station is asked for anything.
-        let root = SlotPath::root();
-        let anywhere = intended(context, request, &root);
-        rules
-            .check_switches(&anywhere)
-            .map_err(|refusal| stop(refusal, None))?;
-        let unusable = |error: ToolError| Stop {
-            error,
-            policy: "not-resolved",
-            path: None,
-        };
-        let ord = component_ord(request.judged_ord()).map_err(unusable)?;
-        let station = self.stations.for_writing(&context.principal);
-        let station = station.map_err(|error| Stop {
-            error: error
-                .with("tool", request.tool)
-                .with("requiresUserContext", true),
-            policy: "no-credential",
-            path: None,
-        })?;
-        let path = match ord.slot_path() {
-            Some(path) => path.clone(),
-            None => {
-                let path = station.slot_path(&scope(context), &ord).await;
-                path.map_err(|error| {
-                    unusable(super::station_access::station_error(
-                        error,
-                        request.judged_ord(),
-                    ))
-                })?
-            }
-        };
-        match rules.judge(&intended(context, request, &path)) {
-            Ok(ruling) => Ok(Judged {
-                station,
-                ord,
-                path,
-                ruling,
-            }),
-            Err(refusal) => Err(stop(refusal, Some(path))),
-        }
-    }
-
-    /// The word of the records for writes that pass, or a question.
-    async fn pass_or_ask(
-        &self,
-        context: &mut CallContext,
-        tool: &str,
-        arguments: &Map<String, Value>,
-        requests: &[WriteRequest<'_>],
-        judged: &[Judged],
-    ) -> Result<Result<&'static str, ToolOutput>, Stop> {
-        let Some(first) = requests.first() else {
-            return Ok(Ok("allowed"));
-        };
-        let about = About::of(&context.principal, first);
-        let stop = |policy: &'static str, message: String, remedy: String| Stop {
-            error: error::refused(
-                &about,
-                &Refusal {
-                    policy,
-                    message,
-                    remedy,
-                },
-            ),
-            policy,
-            path: None,
-        };
-        let per_minute = self.policy.current().writes.rate_per_minute;
-        let taken = self
-            .rate
-            .take(&context.principal, per_minute, requests.len());
-        if let Err(wait) = taken {
-            let seconds = wait.as_secs().max(1);
-            let message = format!(
-                "'{}' may write {per_minute} times a minute, and that is used up",
-                context.principal
-            );
-            let remedy = format!("wait {seconds} seconds, or raise writes.ratePerMinute");
-            let mut stop = stop("rate", message, remedy);
-            stop.error = stop.error.with("retryAfterSeconds", seconds);
-            return Err(stop);
-        }
-        let Some(why) = judged.iter().find_map(|one| reason(one.ruling)) else {
-            return Ok(Ok("allowed"));
-        };
-        let token = arguments.get(CONFIRM).and_then(Value::as_str);
-        let bound = bound_to(&context.principal, tool, arguments);
-        let attempts: Vec<Attempt> = requests
-            .iter()
-            .map(|request| self.attempt(context, request, None))
-            .collect();
-        let question = confirmation::question(tool, &attempts, why);
-        let began = Instant::now();
-        let answer = self
-            .confirmations
-            .ask(context, bound, token, &question)
-            .await;
-        match answer {
-            Ok(Answer::Yes) => {
-                // A person's time is not the station's.
-                context.deadline += began.elapsed();
-                Ok(Ok(CONFIRMED))
-            }
-            Ok(Answer::Later(output)) => Ok(Err(output)),
-            Ok(Answer::No(reason)) => Err(stop(
-                "confirmation",
-                format!("it was not confirmed: {reason}"),
-                "ask the person again, or leave it".to_owned(),
-            )),
-            Ok(Answer::Token(token)) => {
-                let message = format!("nothing was sent yet, because {why}");
-                let remedy = format!(
-                    "ask the person, then call {tool} again with the same arguments and \"{CONFIRM}\":\"{token}\" within two minutes"
-                );
-                let mut stop = stop("confirmation", message, remedy);
-                stop.error = stop
-                    .error
-                    .with(CONFIRM, token)
-                    .with("expiresInSeconds", CONFIRMATION_TIME.as_secs());
-                Err(stop)
-            }
-            Err(error) => Err(Stop {
-                error,
-                policy: "confirmation",
-                path: None,
-            }),
-        }
     }
 
     async fn begin(&self, pass: &Pass) -> Result<(StationWrite, OpenWrite), ToolError> {
@@ -579,29 +398,6 @@ impl WriteGate {
 impl std::fmt::Debug for WriteGate {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "WriteGate({:?})", self.trail)
-    }
-}
-
-fn intended<'a>(
-    context: &'a CallContext,
-    request: &WriteRequest<'_>,
-    path: &'a SlotPath,
-) -> Intended<'a> {
-    Intended {
-        user: context.principal.user(),
-        path,
-        priority: request.priority,
-        override_for: request.override_for,
-        destructive: request.destructive,
-        with_subtree: request.with_subtree,
-        of_whole_station: request.of_whole_station,
-    }
-}
-
-fn reason(ruling: Ruling) -> Option<&'static str> {
-    match ruling {
-        Ruling::Allowed => None,
-        Ruling::NeedsConfirmation(reason) => Some(reason),
     }
 }
 

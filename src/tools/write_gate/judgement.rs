@@ -1,0 +1,227 @@
+//! Whether a write may pass: what the rules say, how often the caller writes, and whether somebody says yes.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use super::confirmation::{self, Answer, CONFIRM, CONFIRMATION_TIME, bound_to};
+use super::error::{self, About};
+use super::{CONFIRMED, WriteGate, WriteRequest};
+use crate::audit::Attempt;
+use crate::config::writes::{Intended, Refusal, Ruling};
+use crate::station::facade::StationFacade;
+use crate::station::ord::{Ord, SlotPath};
+use crate::tools::station_access::{component_ord, scope};
+use crate::tools::{CallContext, ToolError, ToolOutput};
+
+/// What would happen to a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rehearsal {
+    /// Where the judged component is.
+    pub path: SlotPath,
+    /// Why somebody must confirm it, where somebody must.
+    pub needs_confirmation: Option<&'static str>,
+}
+
+/// A write that the rules looked at.
+pub(super) struct Judged {
+    pub station: Arc<StationFacade>,
+    pub ord: Ord,
+    pub path: SlotPath,
+    pub ruling: Ruling,
+}
+
+/// Why a write does not pass: what is answered, and the word of the records.
+pub(super) struct Stop {
+    pub error: ToolError,
+    pub policy: &'static str,
+    pub path: Option<SlotPath>,
+}
+
+impl WriteGate {
+    /// What would happen to a write, for dry runs and plans; nothing is recorded and nothing counted.
+    ///
+    /// # Errors
+    /// The rule that forbids it, or that the ord is none.
+    pub async fn rehearse(
+        &self,
+        context: &CallContext,
+        request: &WriteRequest<'_>,
+    ) -> Result<Rehearsal, ToolError> {
+        let judged = self.judge(context, request).await;
+        let judged = judged.map_err(|stop| stop.error)?;
+        Ok(Rehearsal {
+            path: judged.path,
+            needs_confirmation: reason(judged.ruling),
+        })
+    }
+
+    /// What the rules say of a write.
+    pub(super) async fn judge(
+        &self,
+        context: &CallContext,
+        request: &WriteRequest<'_>,
+    ) -> Result<Judged, Stop> {
+        let policy = self.policy.current();
+        let rules = &policy.writes;
+        let about = About::of(&context.principal, request);
+        let stop = |refusal: Refusal, path| Stop {
+            error: error::refused(&about, &refusal),
+            policy: refusal.policy,
+            path,
+        };
+        // The switches come before the station is asked for anything.
+        let root = SlotPath::root();
+        let anywhere = intended(context, request, &root);
+        rules
+            .check_switches(&anywhere)
+            .map_err(|refusal| stop(refusal, None))?;
+        let unusable = |error: ToolError| Stop {
+            error,
+            policy: "not-resolved",
+            path: None,
+        };
+        let ord = component_ord(request.judged_ord()).map_err(unusable)?;
+        let station = self.stations.for_writing(&context.principal);
+        let station = station.map_err(|error| Stop {
+            error: error
+                .with("tool", request.tool)
+                .with("requiresUserContext", true),
+            policy: "no-credential",
+            path: None,
+        })?;
+        let path = match ord.slot_path() {
+            Some(path) => path.clone(),
+            None => {
+                let path = station.slot_path(&scope(context), &ord).await;
+                path.map_err(|error| {
+                    unusable(crate::tools::station_access::station_error(
+                        error,
+                        request.judged_ord(),
+                    ))
+                })?
+            }
+        };
+        match rules.judge(&intended(context, request, &path)) {
+            Ok(ruling) => Ok(Judged {
+                station,
+                ord,
+                path,
+                ruling,
+            }),
+            Err(refusal) => Err(stop(refusal, Some(path))),
+        }
+    }
+
+    /// The word of the records for writes that pass, or a question.
+    pub(super) async fn pass_or_ask(
+        &self,
+        context: &mut CallContext,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        requests: &[WriteRequest<'_>],
+        judged: &[Judged],
+    ) -> Result<Result<&'static str, ToolOutput>, Stop> {
+        let Some(first) = requests.first() else {
+            return Ok(Ok("allowed"));
+        };
+        let about = About::of(&context.principal, first);
+        let stop = |policy: &'static str, message: String, remedy: String| Stop {
+            error: error::refused(
+                &about,
+                &Refusal {
+                    policy,
+                    message,
+                    remedy,
+                },
+            ),
+            policy,
+            path: None,
+        };
+        let per_minute = self.policy.current().writes.rate_per_minute;
+        let taken = self
+            .rate
+            .take(&context.principal, per_minute, requests.len());
+        if let Err(wait) = taken {
+            let seconds = wait.as_secs().max(1);
+            let message = format!(
+                "'{}' may write {per_minute} times a minute, and that is used up",
+                context.principal
+            );
+            let remedy = format!("wait {seconds} seconds, or raise writes.ratePerMinute");
+            let mut stop = stop("rate", message, remedy);
+            stop.error = stop.error.with("retryAfterSeconds", seconds);
+            return Err(stop);
+        }
+        let Some(why) = judged.iter().find_map(|one| reason(one.ruling)) else {
+            return Ok(Ok("allowed"));
+        };
+        let token = arguments.get(CONFIRM).and_then(Value::as_str);
+        let bound = bound_to(&context.principal, tool, arguments);
+        let attempts: Vec<Attempt> = requests
+            .iter()
+            .map(|request| self.attempt(context, request, None))
+            .collect();
+        let question = confirmation::question(tool, &attempts, why);
+        let began = Instant::now();
+        let answer = self
+            .confirmations
+            .ask(context, bound, token, &question)
+            .await;
+        match answer {
+            Ok(Answer::Yes) => {
+                // A person's time is not the station's.
+                context.deadline += began.elapsed();
+                Ok(Ok(CONFIRMED))
+            }
+            Ok(Answer::Later(output)) => Ok(Err(output)),
+            Ok(Answer::No(reason)) => Err(stop(
+                "confirmation",
+                format!("it was not confirmed: {reason}"),
+                "ask the person again, or leave it".to_owned(),
+            )),
+            Ok(Answer::Token(token)) => {
+                let message = format!("nothing was sent yet, because {why}");
+                let remedy = format!(
+                    "ask the person, then call {tool} again with the same arguments and \"{CONFIRM}\":\"{token}\" within two minutes"
+                );
+                let mut stop = stop("confirmation", message, remedy);
+                stop.error = stop
+                    .error
+                    .with(CONFIRM, token)
+                    .with("expiresInSeconds", CONFIRMATION_TIME.as_secs());
+                Err(stop)
+            }
+            Err(error) => Err(Stop {
+                error,
+                policy: "confirmation",
+                path: None,
+            }),
+        }
+    }
+}
+
+fn intended<'a>(
+    context: &'a CallContext,
+    request: &WriteRequest<'_>,
+    path: &'a SlotPath,
+) -> Intended<'a> {
+    Intended {
+        user: context.principal.user(),
+        path,
+        priority: request.priority,
+        override_for: request.override_for,
+        destructive: request.destructive,
+        with_subtree: request.with_subtree,
+        of_whole_station: request.of_whole_station,
+    }
+}
+
+/// Why somebody must confirm a write.
+pub(super) fn reason(ruling: Ruling) -> Option<&'static str> {
+    match ruling {
+        Ruling::Allowed => None,
+        Ruling::NeedsConfirmation(reason) => Some(reason),
+    }
+}
