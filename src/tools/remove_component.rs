@@ -122,6 +122,7 @@ impl RemoveComponent {
         })?;
         let mut answer = self.answer(request.ord, &survey);
         answer.insert("removed".to_owned(), json!(false));
+        answer.insert("permitted".to_owned(), json!(survey.is_permitted));
         if let Some(reason) = rehearsal.needs_confirmation {
             let token = self
                 .gate
@@ -264,7 +265,11 @@ fn output() -> ObjectSchema {
         )
         .required(
             "incomplete",
-            schema::boolean("Not everything below it could be read."),
+            schema::boolean("Not everything could be read; links may have been missed."),
+        )
+        .optional(
+            "permitted",
+            schema::boolean("In a dry run: the station's permissions of the caller allow it, as far as they are told."),
         )
         .required("type", schema::string("Its type."))
         .required(

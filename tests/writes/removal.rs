@@ -1,8 +1,10 @@
 //! Removing components: links in both directions over the whole subtree are seen before anything is cut.
 
 use mock_station::faults::{FaultKind, Interface};
-use mock_station::model::accounts;
+use mock_station::model::accounts::{self, Account};
 use mock_station::model::audit::AuditOperation;
+use mock_station::model::users::Role;
+use mock_station::model::{Permissions, User};
 use mock_station::server::WriteOutcome;
 use niagara_bridge::station::error::StationError;
 use niagara_bridge::station::facade::{
@@ -271,4 +273,50 @@ async fn a_large_subtree_is_surveyed_in_few_requests() {
     assert!(!survey.is_incomplete);
     let requests = site.frozen.station.requests().len();
     assert!(requests < 40, "{requests} requests");
+}
+
+/// Changes everything, but reads operator slots only: links are none.
+const BLIND: Account = Account {
+    user: "blind",
+    password: "Blind-Harborview-1",
+};
+
+#[tokio::test]
+async fn who_is_not_shown_links_removes_only_by_force() {
+    let site = site().await;
+    {
+        let mut station = site.frozen.station.station().write();
+        let granted = Permissions::OPERATOR_READ
+            | Permissions::OPERATOR_WRITE
+            | Permissions::ADMIN_WRITE
+            | Permissions::ADMIN_INVOKE;
+        let role = Role {
+            name: "blind".into(),
+            super_user: false,
+            permissions: [(1, granted)].into(),
+        };
+        station.add_role(role).expect("a role");
+        let user = User::new(BLIND.user, BLIND.password, 8, &["blind"]);
+        station.add_user(user).expect("a user");
+    }
+    let blind = facade(&site.frozen, BLIND);
+    let linked = ord("slot:/Logic/Linked");
+    let survey = blind.survey_removal(&scope(), &linked).await;
+    let survey = survey.expect("surveyed");
+    assert!(survey.is_incomplete && survey.is_permitted && survey.needs_force());
+    let refused = blind.remove_component(&scope(), &linked, false).await;
+    let error = refused.expect_err("refused");
+    assert!(
+        matches!(error, StructureError::HasLinks { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("could not be read"), "{error}");
+    let removed = blind.remove_component(&scope(), &linked, true).await;
+    assert_eq!(removed.expect("forced").is_gone, Ok(true));
+
+    let viewer = facade(&site.frozen, accounts::VIEWER);
+    let survey = viewer
+        .survey_removal(&scope(), &ord("slot:/Logic/Sensor"))
+        .await;
+    assert!(!survey.expect("surveyed").is_permitted);
 }

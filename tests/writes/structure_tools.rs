@@ -307,6 +307,10 @@ async fn a_removal_is_rehearsed_confirmed_and_done() {
     );
     assert_eq!(dry["inboundLinkCount"], 0);
     assert_eq!(dry["sampleSourceOrds"], json!([]));
+    assert_eq!(
+        (&dry["permitted"], &dry["incomplete"]),
+        (&json!(true), &json!(false))
+    );
     assert_eq!(dry["type"], "control:NumericPoint");
     assert_eq!(dry["knowledgeReferenceCount"], 2);
     assert_eq!(

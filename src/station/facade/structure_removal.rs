@@ -28,7 +28,8 @@ impl StationFacade {
         force: bool,
     ) -> StructureResult<RemovedComponent> {
         let (place, survey) = self.removable(scope, ord).await?;
-        if survey.needs_force() && !force {
+        // Who may not remove it is told so by the station, whatever links there are.
+        if survey.is_permitted && survey.needs_force() && !force {
             return Err(StructureError::HasLinks {
                 survey: Box::new(survey),
             });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
-use super::structure::Place;
+use super::structure::{NEEDS_TO_RESTRUCTURE, Place};
 use super::structure_error::{StructureError, StructureResult};
 use crate::station::boxp::links::{Wire, is_link};
 use crate::station::boxp::tree::{ComponentTree, MAX_COMPONENTS};
@@ -14,6 +14,7 @@ use crate::station::boxp::{Ancestry, Node};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, SlotPath};
+use crate::station::permissions::Permissions;
 
 /// Ends of links that are named; the rest is counted (Tool surface §8.4).
 const SAMPLES: usize = 5;
@@ -51,8 +52,10 @@ pub struct RemovalSurvey {
     pub schedules: Vec<String>,
     /// Handles of the components that would go.
     pub handles: HashSet<String>,
-    /// Not everything below could be read, so that links may have been missed.
+    /// Not everything could be read, so that links may have been missed.
     pub is_incomplete: bool,
+    /// Whether the caller's permissions allow the removal, as far as the station told them.
+    pub is_permitted: bool,
 }
 
 impl RemovalSurvey {
@@ -82,7 +85,7 @@ impl RemovalSurvey {
         );
         name(self.descendants.count, one, many);
         if self.is_incomplete {
-            kinds.push("links that could not be read, for a part of what lies below it".to_owned());
+            kinds.push("links that could not be read".to_owned());
         }
         kinds.join(", ")
     }
@@ -115,11 +118,6 @@ impl StationFacade {
             return Err(StructureError::Root);
         };
         let ord = Ord::slot(path.clone());
-        let found = self.over_box(async {
-            let boxp = self.boxp();
-            Ok(boxp.components(scope, &ord, LEVELS, MAX_COMPONENTS).await?)
-        });
-        let tree = found.await?;
         let place = self.place(scope, &Ord::slot(parent)).await?;
         if place.is_frozen(name.as_str()) {
             return Err(StructureError::Frozen {
@@ -127,12 +125,18 @@ impl StationFacade {
                 parent_type: place.target.node.type_name().to_owned(),
             });
         }
-        let survey = if tree.root.handle.is_some() {
+        let found = self.over_box(async {
+            let boxp = self.boxp();
+            Ok(boxp.components(scope, &ord, LEVELS, MAX_COMPONENTS).await?)
+        });
+        let tree = found.await?;
+        let mut survey = if tree.root.handle.is_some() {
             self.survey_component(scope, path, tree).await?
         } else {
             self.survey_property(scope, path, &tree.root, &place)
                 .await?
         };
+        survey.is_permitted = place.target.may(NEEDS_TO_RESTRUCTURE);
         Ok((place, survey))
     }
 
@@ -164,7 +168,11 @@ impl StationFacade {
             descendants: self.cut(scope, &descendants).await?,
             components: tree.entries.len() + 1,
             is_incomplete: tree.is_truncated
-                || tree.entries.iter().any(|entry| entry.problem.is_some()),
+                || hides_links(&tree.root)
+                || tree
+                    .entries
+                    .iter()
+                    .any(|entry| entry.problem.is_some() || hides_links(&entry.node)),
             ..blank(path, tree.root.type_name())
         };
         self.list_recorders(scope, &tree, &mut survey).await?;
@@ -196,6 +204,7 @@ impl StationFacade {
         Ok(RemovalSurvey {
             inbound: self.cut(scope, &inbound).await?,
             outbound: self.cut(scope, &outbound).await?,
+            is_incomplete: hides_links(parent),
             ..blank(path, slot.type_name())
         })
     }
@@ -321,6 +330,13 @@ fn sinks(node: &Node) -> impl Iterator<Item = OtherEnd> + '_ {
     knobs.map(|knob| OtherEnd(knob.target_ord.clone()))
 }
 
+/// Whether a component may have links that this identity is not told of: links are no operator slots, and those are all
+/// that is loaded without admin read (Station web specification §5.4, §5.5).
+fn hides_links(node: &Node) -> bool {
+    let reads_all = |letters: &str| Permissions::parse(letters).contains(Permissions::ADMIN_READ);
+    !node.permissions.as_deref().is_none_or(reads_all)
+}
+
 fn blank(path: SlotPath, type_spec: &str) -> RemovalSurvey {
     RemovalSurvey {
         ord: Ord::slot(path.clone()).absolute(),
@@ -335,5 +351,6 @@ fn blank(path: SlotPath, type_spec: &str) -> RemovalSurvey {
         schedules: Vec::new(),
         handles: HashSet::new(),
         is_incomplete: false,
+        is_permitted: true,
     }
 }
