@@ -85,6 +85,8 @@ pub struct Config {
     pub vault_key_file: Option<PathBuf>,
     pub user_idle: Duration,
     pub user_sessions: usize,
+    /// `identity.stationTokenTags`: tags of the station's users count as well.
+    pub station_token_tags: bool,
     pub test_setup_time: Duration,
     pub knowledge_file: PathBuf,
     pub knowledge_auto_backup: bool,
@@ -151,6 +153,7 @@ impl Config {
             vault_key_file: settings.text("identity.vaultKeyFile").map(PathBuf::from),
             user_idle: settings.seconds("identity.idleLogoutSec"),
             user_sessions: settings.count("identity.maxSessions"),
+            station_token_tags: settings.flag("identity.stationTokenTags"),
             test_setup_time: settings.seconds("identity.testSetupMinutes") * 60,
             knowledge_file: match settings.text("knowledgeFilePath") {
                 Some(path) => PathBuf::from(path),

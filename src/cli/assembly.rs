@@ -14,11 +14,11 @@ use crate::config::policy::{Policy, SharedPolicy};
 use crate::config::{Config, Secret, StationConfig};
 use crate::identity::stations::MakeFacade;
 use crate::identity::{
-    Credentials, Identities, IdentityError, SessionLimits, UserStations, Vault, VaultKey,
-    vault_file,
+    Credentials, Identities, IdentityError, SessionLimits, StationTags, UserStations, Vault,
+    VaultKey, vault_file,
 };
 use crate::knowledge::{KnowledgeStore, StoreOptions};
-use crate::mcp::auth::Authenticator;
+use crate::mcp::auth::{Authenticator, UserTokens};
 use crate::mcp::bridge::Bridge;
 use crate::mcp::http::HttpOptions;
 use crate::mcp::http::connections::ConnectionLimits;
@@ -164,9 +164,17 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         Box::new(KnowledgeMetrics(knowledge.clone())),
         Box::new(WriteMetrics(gate)),
     ];
+    let tokens: Arc<dyn UserTokens> = match config.station_token_tags {
+        true => Arc::new(StationTags::new(
+            identities.clone(),
+            facade.clone(),
+            SystemClock::shared(),
+        )),
+        false => identities.clone(),
+    };
     Ok(Assembly {
         bridge: Arc::new(bridge),
-        authenticator: Authenticator::new(config.api_token.clone(), Some(identities.clone())),
+        authenticator: Authenticator::new(config.api_token.clone(), Some(tokens)),
         health: Health::new(
             Arc::new(ServiceProbe(facade.clone())),
             Arc::new(KnowledgeFile(knowledge.clone())),

@@ -335,6 +335,12 @@ pub const KEYS: &[Key] = &[
         "Station sessions of users that are open at the same time; the one unused for longest makes room.",
     ),
     key(
+        "identity.stationTokenTags",
+        Kind::Flag,
+        "false",
+        "Tokens count too whose digests the station keeps as the tag mcp:tokenHash of its users; the station account must be allowed to read them.",
+    ),
+    key(
         "identity.testSetupMinutes",
         Kind::Whole(1, 1440),
         "60",

@@ -137,6 +137,14 @@ impl Identities {
         Ok(table.and_then(|table| table.rights(name).cloned()))
     }
 
+    /// The digest of a token with this folder's salt; none before the first user is bound.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn digest_of(&self, token: &str) -> Result<Option<String>, IdentityError> {
+        Ok(self.table()?.map(|table| table.digest(token)))
+    }
+
     /// The table as the file holds it now. The content is compared, not its time: a change is never overlooked.
     fn table(&self) -> Result<Option<Arc<UserTable>>, IdentityError> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);

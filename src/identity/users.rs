@@ -262,21 +262,27 @@ impl UserTable {
         facts.collect()
     }
 
-    fn digest(&self, token: &str) -> String {
-        let mut context = Context::new(&SHA256);
-        context.update(&self.salt);
-        context.update(token.as_bytes());
-        let digest = context.finish();
-        digest
-            .as_ref()
-            .iter()
-            .fold(String::new(), |mut text, byte| {
-                use std::fmt::Write;
-                // Writing to a String cannot fail.
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
+    /// The digest of a token with the salt of this table.
+    pub(super) fn digest(&self, token: &str) -> String {
+        digest_with(&self.salt, token)
     }
+}
+
+/// `hex(SHA-256(salt ‖ token))` (Tool surface §3).
+pub(super) fn digest_with(salt: &[u8], token: &str) -> String {
+    let mut context = Context::new(&SHA256);
+    context.update(salt);
+    context.update(token.as_bytes());
+    let digest = context.finish();
+    digest
+        .as_ref()
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            use std::fmt::Write;
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 /// Refuses what cannot be the name of a station user.

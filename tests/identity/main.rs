@@ -6,4 +6,5 @@ mod process;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
+mod tags;
 mod test_setup;

@@ -16,6 +16,7 @@
 //! - [`scan`]: every component of a type, one by one; [`ord_check`]: whether many ords lead to something.
 //! - [`overrides`]: points in override, a page ([`list_page`]) of them.
 //! - [`point_list`]: all points below a component with type, facets and output.
+//! - [`user_tags`]: token digests that a station keeps of its users.
 //! - [`slot_text`]: texts of slots that hold their defaults; [`status_reading`]: values with their status.
 //! - [`obix_search`]: a search through the tree over oBIX.
 //! - [`write_plan`]: what a command is going to send; [`write_point`] ([`write_obix`]), [`write_slot`], [`write_action`]: commands of points, slots, actions and saving, each one message
@@ -73,6 +74,7 @@ mod structure_error;
 mod structure_removal;
 mod structure_survey;
 mod tags;
+mod user_tags;
 mod view;
 mod write_action;
 mod write_error;
@@ -128,6 +130,7 @@ pub use structure_error::{RefusedEnds, StructureError, StructureResult};
 pub use structure_removal::RemovedComponent;
 pub use structure_survey::{CutLinks, RemovalSurvey};
 pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponents};
+pub use user_tags::{UserTokenTag, UserTokenTags};
 pub use view::*;
 pub use write_action::{ActionPlan, ActionResult, StationSaved};
 pub use write_error::{LinkedFrom, Reread, WriteError, WriteResult};
