@@ -7,6 +7,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
+use super::store::StoreOptions;
 use crate::station::fox::probe::{FOX_PORT, FOXS_PORT};
 
 /// Lets MCP clients work with a Tridium Niagara station, from beside it.
@@ -61,6 +62,8 @@ pub enum Command {
     Probe(ProbeOptions),
     /// Tell who changed what on the station, and whether the records are whole.
     Audit(AuditOptions),
+    /// Look after the trends store: what it holds, whether it is whole, packing, pruning, removing.
+    Store(StoreOptions),
     /// Write the tables of tools, resources and prompts into the README.
     Docs(DocsOptions),
 }

@@ -2,7 +2,8 @@
 //!
 //! - [`arguments`]: what can be typed.
 //! - [`assembly`]: configuration → a bridge that can be served; [`metric_sources`]: what its parts tell the metrics.
-//! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`docs`]: one file per command.
+//! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`docs`]: one file per
+//!   command.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
 //! - [`logging`], [`shutdown`], [`data_folder`]: log lines, signals, the lock of the data folder.
 //!
@@ -23,6 +24,7 @@ pub mod relay;
 pub mod reload;
 pub mod serve;
 pub mod shutdown;
+pub mod store;
 pub mod user;
 
 use std::process::ExitCode;
@@ -88,6 +90,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::User(options) => user::run(options, &arguments.logging).await,
         Command::Probe(options) => probe::run(&options, &arguments.logging).await,
         Command::Audit(options) => audit::run(&options),
+        Command::Store(options) => store::run(&options),
         Command::Docs(options) => docs::run(&options),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde::Serialize;
+
 use super::append::SHARED_BELOW;
 use super::decode::{Wanted, Words};
 use super::encode::{PartRows, PointNumbers};
@@ -16,7 +18,7 @@ use super::{FacilityId, StoreError};
 const WORTH_PACKING: usize = 16;
 
 /// What a compaction did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CompactReport {
     pub months: usize,
     pub parts_before: usize,
@@ -189,19 +191,20 @@ impl<'v> Plan<'v> {
                 return Ok(None);
             }
         }
-        let own = rows_of
-            .values()
-            .filter(|rows| **rows >= SHARED_BELOW)
-            .count();
-        let wanted = own + usize::from(own < rows_of.len());
-        // Already as few as can be, with busy equipment apart.
-        let apart = parts.iter().all(|part| {
-            part.facts.as_ref().is_ok_and(|facts| {
-                matches!(facts.equipment, EquipmentRange::One(_))
-                    && facts.layout.departures().is_empty()
-            })
-        });
-        if parts.len() < wanted || (parts.len() == wanted && (apart || own == 0)) {
+        let busy = |equip: &str| rows_of.get(equip).is_some_and(|rows| *rows >= SHARED_BELOW);
+        let own = rows_of.keys().filter(|equip| busy(equip)).count();
+        let fewest = own + usize::from(own < rows_of.len());
+        let mut as_wanted = parts.len() <= fewest;
+        for part in parts {
+            let apart = matches!(view.facts(part)?.equipment, EquipmentRange::One(_))
+                || !view
+                    .part_points(part)?
+                    .iter()
+                    .any(|(equip, ..)| busy(equip));
+            as_wanted &= apart && view.facts(part)?.layout.departures().is_empty();
+        }
+        // Fewer parts than that come from other writers, who put several busy ones together.
+        if as_wanted || parts.len() < fewest {
             return Ok(None);
         }
         Ok(Some(Self {

@@ -54,7 +54,13 @@ pub(super) fn find(root: &Path) -> Result<Vec<String>, StoreError> {
 
 fn year_folders(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut years = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed("read the folder", folder))? {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        // Its swap was stopped halfway.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(years),
+        Err(error) => return Err(failed("read the folder", folder)(error).into()),
+    };
+    for entry in entries {
         let entry = entry.map_err(failed("read the folder", folder))?;
         if entry
             .file_name()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::generation::modified_ns;
 use super::part_facts::{self, PartFacts};
 use super::wall_clock::Month;
-use super::{FacilityId, StoreError};
+use super::{FacilityId, StoreError, swap};
 use crate::durable_file::failed;
 
 const FACILITY_PREFIX: &str = "facility_id=";
@@ -65,25 +65,29 @@ pub(super) fn check_is_store(root: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// The facilities that have a folder, sorted. Folders whose name is no facility id belong to nobody.
+/// The facilities that have a folder, or would have one if a swap had not been stopped halfway; sorted.
+///
+/// Folders whose name is no facility id belong to nobody.
 pub(super) fn facility_folders(root: &Path) -> Result<Vec<FacilityId>, StoreError> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).map_err(failed("read the folder", root))? {
         let entry = entry.map_err(failed("read the folder", root))?;
         let name = entry.file_name();
-        let Some(id) = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(FACILITY_PREFIX))
+        let Some(name) = name.to_str() else { continue };
+        let swapped = swap::name_in_ready_mark(name);
+        let Some(Ok(facility)) = swapped
+            .unwrap_or(name)
+            .strip_prefix(FACILITY_PREFIX)
+            .map(FacilityId::parse)
         else {
             continue;
         };
-        if let Ok(facility) = FacilityId::parse(id)
-            && entry.path().is_dir()
-        {
+        if swapped.is_some() || entry.path().is_dir() {
             found.push(facility);
         }
     }
     found.sort_unstable();
+    found.dedup();
     Ok(found)
 }
 

@@ -1,29 +1,33 @@
 //! Old data and whole facilities are taken out of a store (Store §6.4, §9).
 
-use super::listing::{facility_folder, folder_name};
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::listing::folder_name;
 use super::registry::Registry;
 use super::writer::{StoreStep, StoreWriter};
-use super::{FacilityId, StoreError, swap, tombstones};
+use super::{FacilityId, StoreError, TrendStore, swap, tombstones};
 
 /// What pruning took out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PruneReport {
     pub parts: usize,
     pub rows: u64,
     pub bytes: u64,
 }
 
-impl StoreWriter<'_> {
+impl TrendStore {
     /// What [`StoreWriter::prune`] would take out.
     ///
     /// # Errors
-    /// A part is damaged.
+    /// The facility is unknown or a part is damaged.
     pub fn plan_prune(
         &self,
         facility: &FacilityId,
         before: i64,
     ) -> Result<PruneReport, StoreError> {
-        let view = self.store().view(facility)?;
+        let view = self.view(facility)?;
         let mut report = PruneReport::default();
         for part in view.parts() {
             if part.span().1 < before {
@@ -34,18 +38,20 @@ impl StoreWriter<'_> {
         }
         Ok(report)
     }
+}
 
+impl StoreWriter<'_> {
     /// Takes out every part whose last stamp is before `before`; a part that reaches beyond it stays whole.
     ///
     /// # Errors
     /// A part is damaged, or the disk fails; the next writer then finishes or takes back what was begun.
     pub fn prune(&mut self, facility: &FacilityId, before: i64) -> Result<PruneReport, StoreError> {
-        let report = self.plan_prune(facility, before)?;
+        let report = self.store().plan_prune(facility, before)?;
         if report.parts == 0 {
             return Ok(report);
         }
         let view = self.store().view(facility)?;
-        let old: std::collections::BTreeSet<&str> = view
+        let old: BTreeSet<&str> = view
             .parts()
             .iter()
             .filter(|part| part.span().1 < before)
@@ -90,8 +96,6 @@ impl StoreWriter<'_> {
         }
         self.observer().reached(StoreStep::EntryDropped);
         self.invalidate()?;
-        self.lower_fence(fence)?;
-        debug_assert!(!facility_folder(self.root(), facility).exists());
-        Ok(())
+        self.lower_fence(fence)
     }
 }

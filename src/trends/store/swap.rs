@@ -36,6 +36,11 @@ pub(super) fn is_halfway(parent: &Path, name: &str) -> bool {
     names.ready.exists() && !names.target.exists()
 }
 
+/// The folder's name in the name of the mark that its swap is to be finished.
+pub(super) fn name_in_ready_mark(mark: &str) -> Option<&str> {
+    mark.strip_prefix(SWAP)?.strip_suffix(".ready")
+}
+
 /// Puts the folder `built`, complete and on the same file system, in the place of `parent/name`.
 ///
 /// # Errors

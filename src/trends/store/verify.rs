@@ -78,9 +78,8 @@ impl TrendStore {
     pub fn verify(&self, only: Option<&FacilityId>) -> Result<StoreVerdict, StoreError> {
         let registry = self.registry();
         let known = self.facilities()?;
-        let stranded: Vec<FacilityId> = self
-            .known_facilities()?
-            .into_iter()
+        let stranded: Vec<&FacilityId> = known
+            .iter()
             .filter(|facility| {
                 !self.has_partition(facility)
                     && swap::is_halfway(self.root(), &folder_name(facility))
@@ -88,14 +87,14 @@ impl TrendStore {
             .collect();
         if let Some(only) = only
             && !known.contains(only)
-            && !stranded.contains(only)
             && registry.entry(only.as_str()).is_none()
         {
             return Err(StoreError::NoData(only.clone()));
         }
         let wanted = |facility: &FacilityId| only.is_none_or(|only| only == facility);
         let mut facilities = Vec::new();
-        for facility in known.iter().filter(|facility| wanted(facility)) {
+        let readable = |facility: &&FacilityId| wanted(facility) && !stranded.contains(facility);
+        for facility in known.iter().filter(readable) {
             facilities.push(self.read(facility, verdict)?);
         }
         let parts_of: BTreeMap<&str, usize> = facilities

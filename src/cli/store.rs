@@ -1,0 +1,531 @@
+//! `store`: upkeep of the trends store: what it holds, whether it is whole, packing, pruning, removing (Store §6, §9).
+//!
+//! The bridge and CAMBER may run meanwhile: changes wait for the store's lock, and readers are kept out only for the moment
+//! of a swap.
+
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::json;
+
+use super::serve::{environment, usual_place};
+use super::shutdown::Ending;
+use crate::config::Config;
+use crate::config::load::read;
+use crate::trends::store::lock::wait_from_environment;
+use crate::trends::store::wall_clock::{iso, parse_bound};
+use crate::trends::store::{
+    CompactReport, FacilityId, FacilityState, PruneReport, Registry, RegistryCondition, StoreError,
+    StoreVerdict, StoreWriter, TrendStore,
+};
+
+#[derive(Debug, Args)]
+pub struct StoreOptions {
+    #[command(subcommand)]
+    pub command: StoreCommand,
+    #[command(flatten)]
+    pub place: StorePlace,
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// Where the store is.
+#[derive(Debug, Args)]
+pub struct StorePlace {
+    /// Folder of the store.
+    #[arg(long, global = true, value_name = "DIR", conflicts_with = "config")]
+    pub store: Option<PathBuf>,
+    /// Configuration file whose data folder holds the store; without both the usual places are looked at.
+    #[arg(long, global = true)]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Tell which facilities are stored, and how much of each.
+    List,
+    /// Read every part to its last row; exit code 1 when data cannot be read.
+    Verify {
+        /// Only this facility.
+        #[arg(long)]
+        facility: Option<String>,
+        /// Fail also on parts that are not in the canonical layout, leftovers and empty facilities.
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Pack many small parts into few.
+    Compact {
+        /// Only this facility.
+        #[arg(long)]
+        facility: Option<String>,
+    },
+    /// Take out parts whose last sample is older than a date; without --yes it only tells which.
+    Prune {
+        /// The first day to keep, such as 2024-01-01, by the wall clock of the site.
+        #[arg(long, value_name = "DATE", value_parser = day)]
+        before: i64,
+        /// Only this facility.
+        #[arg(long)]
+        facility: Option<String>,
+        /// Do it.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Remove a facility for good; its id is never given out again.
+    Remove {
+        /// The facility.
+        facility: String,
+        /// Why; kept with the id.
+        #[arg(long)]
+        reason: String,
+        /// Do it.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Change the state of a facility.
+    Facility {
+        #[command(subcommand)]
+        change: FacilityChange,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum FacilityChange {
+    /// Make it active: analyses take it in.
+    Activate {
+        /// The facility.
+        facility: String,
+    },
+    /// Suspend it: it still takes data, analyses leave it out.
+    Suspend {
+        /// The facility.
+        facility: String,
+    },
+}
+
+fn day(text: &str) -> Result<i64, String> {
+    parse_bound(text).ok_or_else(|| format!("{text:?} is no date such as 2024-01-01"))
+}
+
+/// Looks at the store or changes it.
+///
+/// # Errors
+/// There is no store, it cannot be read or changed, or `verify` found damage.
+pub fn run(options: &StoreOptions) -> anyhow::Result<Ending> {
+    let store = TrendStore::open(folder(&options.place)?)?;
+    let facility = |id: &Option<String>| id.as_deref().map(FacilityId::parse).transpose();
+    let json = options.json;
+    match &options.command {
+        StoreCommand::List => show(json, &list(&store)?, list_text)?,
+        StoreCommand::Verify {
+            facility: id,
+            strict,
+        } => {
+            let verdict = store.verify(facility(id)?.as_ref())?;
+            show(json, &verdict, verdict_text)?;
+            if verdict.is_damaged() {
+                bail!("stored data cannot be read; see what is listed above");
+            }
+            if *strict && !verdict.is_clean() {
+                bail!("the store is readable, but not as it should be; see what is listed above");
+            }
+        }
+        StoreCommand::Compact { facility: id } => {
+            show(json, &compact(&store, facility(id)?)?, packed_text)?;
+        }
+        StoreCommand::Prune {
+            before,
+            facility: id,
+            yes,
+        } => {
+            let pruned = prune(&store, facility(id)?, *before, *yes)?;
+            show(json, &pruned, pruned_text)?;
+        }
+        StoreCommand::Remove {
+            facility: id,
+            reason,
+            yes,
+        } => {
+            let id = FacilityId::parse(id)?;
+            if !yes {
+                bail!(
+                    "nothing was removed: the samples of facility \"{id}\" cannot be brought back afterwards; add --yes \
+                     if that is meant"
+                );
+            }
+            let mut writer = writer(&store)?;
+            writer.remove(&id, reason)?;
+            writer.rebuild_catalogue()?;
+            let done = json!({"facility_id": id.as_str(), "removed": true});
+            show(json, &done, |_| format!("Removed facility \"{id}\".\n"))?;
+        }
+        StoreCommand::Facility { change } => {
+            let (id, state) = match change {
+                FacilityChange::Activate { facility } => (facility, FacilityState::Active),
+                FacilityChange::Suspend { facility } => (facility, FacilityState::Suspended),
+            };
+            let id = FacilityId::parse(id)?;
+            let changed = writer(&store)?.set_state(&id, state)?;
+            let done = json!({"facility_id": id.as_str(), "state": state, "changed": changed});
+            show(json, &done, |_| {
+                let already = if changed { "is now" } else { "was already" };
+                format!("Facility \"{id}\" {already} {}.\n", state.word())
+            })?;
+        }
+    }
+    Ok(Ending::Finished)
+}
+
+fn folder(place: &StorePlace) -> anyhow::Result<PathBuf> {
+    if let Some(folder) = &place.store {
+        return Ok(folder.clone());
+    }
+    let file = place.config.clone().or_else(usual_place);
+    let settings = read(file.as_deref(), environment())?;
+    Ok(Config::from_settings(&settings)?.data_dir.join("trends"))
+}
+
+fn writer(store: &TrendStore) -> Result<StoreWriter<'_>, StoreError> {
+    store.writer(wait_from_environment())
+}
+
+/// One facility of `store list`.
+#[derive(Debug, Serialize)]
+struct Listed {
+    facility_id: String,
+    name: String,
+    state: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timezone: Option<String>,
+    start: Option<String>,
+    end: Option<String>,
+    n_points: usize,
+    n_equipment: usize,
+    parts: usize,
+    rows: u64,
+    bytes: u64,
+    /// Why the rest is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unavailable: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Listing {
+    facilities: Vec<Listed>,
+    /// What is wrong with the registry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registry: Option<String>,
+}
+
+fn list(store: &TrendStore) -> Result<Listing, StoreError> {
+    let registry = store.registry();
+    let facilities = store
+        .known_facilities()?
+        .iter()
+        .map(|facility| listed(store, &registry, facility))
+        .collect();
+    Ok(Listing {
+        facilities,
+        registry: match registry.condition() {
+            RegistryCondition::Damaged(problem) => Some(problem.clone()),
+            RegistryCondition::Missing | RegistryCondition::Sound => None,
+        },
+    })
+}
+
+fn listed(store: &TrendStore, registry: &Registry, facility: &FacilityId) -> Listed {
+    let entry = registry.entry(facility.as_str());
+    let mut listed = Listed {
+        facility_id: facility.as_str().to_owned(),
+        name: entry
+            .and_then(|entry| entry.shown_name())
+            .unwrap_or(facility.as_str())
+            .to_owned(),
+        state: registry.state(facility.as_str()).word().to_owned(),
+        timezone: entry.and_then(|entry| entry.time_zone(|_| None)),
+        start: None,
+        end: None,
+        n_points: 0,
+        n_equipment: 0,
+        parts: 0,
+        rows: 0,
+        bytes: 0,
+        unavailable: None,
+    };
+    if let Err(error) = measure(store, facility, &mut listed) {
+        listed.unavailable = Some(error.to_string());
+    }
+    listed
+}
+
+fn measure(
+    store: &TrendStore,
+    facility: &FacilityId,
+    listed: &mut Listed,
+) -> Result<(), StoreError> {
+    let view = match store.view(facility) {
+        // Registered, but nothing was ingested yet.
+        Err(StoreError::NoData(_)) => return Ok(()),
+        view => view?,
+    };
+    listed.parts = view.parts().len();
+    listed.bytes = view.parts().iter().map(|part| part.file.size).sum();
+    listed.rows = view.rows()?;
+    if let Some((first, last)) = view.span()? {
+        listed.start = Some(iso(first));
+        listed.end = Some(iso(last));
+    }
+    let points = store.points(facility)?;
+    listed.n_points = points.points.len();
+    listed.n_equipment = points.classes.len();
+    Ok(())
+}
+
+#[derive(Debug, Serialize)]
+struct Packed {
+    facility_id: String,
+    #[serde(flatten)]
+    report: CompactReport,
+}
+
+fn compact(store: &TrendStore, only: Option<FacilityId>) -> Result<Vec<Packed>, StoreError> {
+    let facilities = match only {
+        Some(facility) => vec![facility],
+        None => store.facilities()?,
+    };
+    let mut writer = writer(store)?;
+    let mut packed = Vec::new();
+    for facility in facilities {
+        packed.push(Packed {
+            report: writer.compact(&facility)?,
+            facility_id: facility.as_str().to_owned(),
+        });
+    }
+    writer.rebuild_catalogue()?;
+    Ok(packed)
+}
+
+#[derive(Debug, Serialize)]
+struct Pruned {
+    facility_id: String,
+    #[serde(flatten)]
+    report: PruneReport,
+    /// False when it was only told.
+    removed: bool,
+}
+
+fn prune(
+    store: &TrendStore,
+    only: Option<FacilityId>,
+    before: i64,
+    really: bool,
+) -> Result<Vec<Pruned>, StoreError> {
+    let facilities = match only {
+        Some(facility) => vec![facility],
+        None => store.facilities()?,
+    };
+    let mut writer = really.then(|| writer(store)).transpose()?;
+    let mut pruned = Vec::new();
+    for facility in facilities {
+        let report = match &mut writer {
+            Some(writer) => writer.prune(&facility, before)?,
+            None => store.plan_prune(&facility, before)?,
+        };
+        pruned.push(Pruned {
+            facility_id: facility.as_str().to_owned(),
+            report,
+            removed: really && report.parts > 0,
+        });
+    }
+    if let Some(writer) = &mut writer {
+        writer.rebuild_catalogue()?;
+    }
+    Ok(pruned)
+}
+
+fn list_text(listing: &Listing) -> String {
+    let mut text = String::new();
+    if let Some(problem) = &listing.registry {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "The facility registry is damaged: {problem}.");
+    }
+    if listing.facilities.is_empty() {
+        text.push_str("The store is empty.\n");
+    }
+    for facility in &listing.facilities {
+        let _ = write!(
+            text,
+            "{} ({}), {}",
+            facility.facility_id, facility.name, facility.state
+        );
+        if let Some(zone) = &facility.timezone {
+            let _ = write!(text, ", {zone}");
+        }
+        match (&facility.unavailable, &facility.start, &facility.end) {
+            (Some(problem), _, _) => {
+                let _ = writeln!(text, "\n  {problem}");
+            }
+            (None, Some(start), Some(end)) => {
+                let _ = writeln!(
+                    text,
+                    "\n  {start} to {end}: {} points of {} equipment, {} samples in {} parts, {}",
+                    facility.n_points,
+                    facility.n_equipment,
+                    facility.rows,
+                    facility.parts,
+                    size(facility.bytes)
+                );
+            }
+            _ => text.push_str("\n  no samples\n"),
+        }
+    }
+    text
+}
+
+fn verdict_text(verdict: &StoreVerdict) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    for facility in &verdict.facilities {
+        let _ = writeln!(
+            text,
+            "{}: {} samples in {} parts, {}",
+            facility.facility_id,
+            facility.rows,
+            facility.parts,
+            size(facility.bytes)
+        );
+        for (what, remarks) in [
+            ("cannot be read", &facility.unreadable),
+            ("not canonical", &facility.non_canonical),
+            ("misplaced", &facility.misplaced),
+        ] {
+            for remark in remarks {
+                let _ = writeln!(text, "  {what}: {}: {}", remark.part, remark.remark);
+            }
+        }
+    }
+    for facility in &verdict.stranded {
+        let _ = writeln!(
+            text,
+            "{facility}: a writer was killed while it replaced the facility; the next writer finishes that, for example \
+             `niagara-bridge store compact`"
+        );
+    }
+    for facility in &verdict.empty {
+        let _ = writeln!(text, "{facility}: registered, without samples");
+    }
+    for name in &verdict.leftovers {
+        let _ = writeln!(text, "left by a killed writer: {name}");
+    }
+    if let Some(problem) = &verdict.registry {
+        let _ = writeln!(text, "the facility registry is damaged: {problem}");
+    }
+    if verdict.is_clean() {
+        text.push_str("The store is whole.\n");
+    }
+    text
+}
+
+fn packed_text(packed: &Vec<Packed>) -> String {
+    let mut text = String::new();
+    for facility in packed {
+        let report = facility.report;
+        // Writing to a String cannot fail.
+        let _ = if report.months == 0 {
+            writeln!(text, "{}: nothing to pack", facility.facility_id)
+        } else {
+            writeln!(
+                text,
+                "{}: {} samples of {} months packed, {} parts became {}",
+                facility.facility_id,
+                report.rows,
+                report.months,
+                report.parts_before,
+                report.parts_after
+            )
+        };
+    }
+    text
+}
+
+fn pruned_text(pruned: &Vec<Pruned>) -> String {
+    let mut text = String::new();
+    for facility in pruned {
+        let report = facility.report;
+        // Writing to a String cannot fail.
+        let _ = if report.parts == 0 {
+            writeln!(text, "{}: nothing is that old", facility.facility_id)
+        } else {
+            writeln!(
+                text,
+                "{}: {} samples in {} parts, {}, {}",
+                facility.facility_id,
+                report.rows,
+                report.parts,
+                size(report.bytes),
+                if facility.removed {
+                    "removed"
+                } else {
+                    "would be removed; add --yes to do it"
+                }
+            )
+        };
+    }
+    text
+}
+
+/// Bytes as people read them.
+fn size(bytes: u64) -> String {
+    const STEP: u64 = 1024;
+    let mut whole = bytes;
+    let mut rest = 0;
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if whole < STEP {
+            break;
+        }
+        rest = whole % STEP;
+        whole /= STEP;
+        unit = next;
+    }
+    if unit == "B" {
+        format!("{whole} B")
+    } else {
+        format!("{whole}.{} {unit}", rest * 10 / STEP)
+    }
+}
+
+/// A reader that has seen enough, such as `head`, is no failure.
+fn show<T: Serialize>(
+    json: bool,
+    value: &T,
+    text: impl FnOnce(&T) -> String,
+) -> anyhow::Result<()> {
+    let text = if json {
+        serde_json::to_string_pretty(value)? + "\n"
+    } else {
+        text(value)
+    };
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.context("standard output cannot be written"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_cut_to_one_decimal() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(5 * 1024 * 1024 * 1024), "5.0 GiB");
+    }
+}

@@ -1,0 +1,9 @@
+//! The trends store: what was written is read again, whatever happens in between.
+
+mod store;
+mod store_commands;
+mod store_damage;
+mod store_kill;
+mod store_sharing;
+mod store_support;
+mod store_upkeep;
