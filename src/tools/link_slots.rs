@@ -7,14 +7,43 @@ use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, T
 use super::schema::{self, object};
 use super::station_access::{component_ord, sentence};
 use super::structure_write::Told;
-use super::write_gate::{SharedGate, WriteFailure, WriteRequest, Written, with_confirm};
+use super::write_gate::{
+    SharedGate, StationWrite, WriteFailure, WriteRequest, Written, with_confirm,
+};
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::station::error::StationError;
-use crate::station::facade::{FacadeError, LinkState, MadeLink, NewLink, StructureError};
+use crate::station::facade::{FacadeError, LinkPlan, LinkState, MadeLink, NewLink, StructureError};
 use crate::station::ord::Ord;
 
 /// `linkSlots`.
 pub struct LinkSlots(pub SharedGate);
+
+/// A call that was understood.
+#[derive(Clone, Copy)]
+struct LinkCall<'a> {
+    ends: Ends<'a>,
+    name: Option<&'a str>,
+    converter: Option<&'a str>,
+}
+
+impl LinkCall<'_> {
+    async fn plan(self, write: &StationWrite) -> Result<LinkPlan, WriteFailure> {
+        let new = NewLink {
+            source: end_ord("sourceOrd", self.ends.source)?,
+            source_slot: self.ends.source_slot.to_owned(),
+            sink: write.ord.clone(),
+            sink_slot: self.ends.sink_slot.to_owned(),
+            name: self.name.map(str::to_owned),
+            converter: self.converter.map(str::to_owned),
+        };
+        let plan = write.station.plan_link(&write.scope, &new).await;
+        plan.map_err(|error| self.failure(error))
+    }
+
+    fn failure(self, error: StructureError) -> WriteFailure {
+        failure(error, self.ends, self.name)
+    }
+}
 
 /// The two ends as the caller wrote them.
 #[derive(Clone, Copy)]
@@ -55,7 +84,7 @@ impl Tool for LinkSlots {
             Category::Write,
             Annotations::MUTATION,
             "Links a slot of one component to a slot of another; the link is stored on the sink and commands its slot from \
-             then on. The station checks the link first: where the types differ it may need a converterType, and the \
+             then on; a link to level 1 or 8 of a point needs a confirmation. The station checks the link first: where the types differ it may need a converterType, and the \
              refusal names those that fit. The answer tells what the station shows of the link. Example: \
              {\"sourceOrd\":\"station:|slot:/Logic/RoomTemp\",\"sourceSlot\":\"out\",\"sinkOrd\":\"station:|slot:/Logic/Loop\",\"sinkSlot\":\"controlledVariable\"}.",
         )
@@ -109,25 +138,35 @@ impl Tool for LinkSlots {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let ends = Ends::of(&arguments)?;
-            let name = arguments.optional_string("linkName");
-            let converter = arguments.optional_string("converterType");
-            let request = WriteRequest::new("linkSlots", "link", ends.sink, arguments.values());
+            let call = LinkCall {
+                ends: Ends::of(&arguments)?,
+                name: arguments.optional_string("linkName"),
+                converter: arguments.optional_string("converterType"),
+            };
+            let mut request =
+                WriteRequest::new("linkSlots", "link", call.ends.sink, arguments.values());
+            let look = |write: StationWrite| async move { call.plan(&write).await };
+            let checked = self.0.check(context, &request, look).await?;
+            let level = checked.plan.level();
+            if let Some(level) = level {
+                request = request.at_priority(level);
+            }
+            if let Some(duration) = checked.plan.override_for() {
+                request = request.overriding_for(duration);
+            }
+            // Commands of levels may be confirmed by themselves, so the plan can be old by then.
+            let plan = checked.fresh().filter(|_| level.is_none());
             let sent = self.0.run(context, request, |write| async move {
-                let new = NewLink {
-                    source: end_ord("sourceOrd", ends.source)?,
-                    source_slot: ends.source_slot.to_owned(),
-                    sink: write.ord.clone(),
-                    sink_slot: ends.sink_slot.to_owned(),
-                    name: name.map(str::to_owned),
-                    converter: converter.map(str::to_owned),
+                let plan = match plan {
+                    Some(plan) => plan,
+                    None => call.plan(&write).await?,
                 };
-                let made = write.station.link_slots(&write.scope, &new).await;
-                let made = made.map_err(|error| failure(error, ends, name))?;
-                let kept = json!({ "link": made.ord, "ends": ends.json() });
+                let made = write.station.carry_out_link(&write.scope, plan).await;
+                let made = made.map_err(|error| call.failure(error))?;
+                let kept = json!({ "link": made.ord, "ends": call.ends.json() });
                 Ok(Written::new(made).to(kept))
             });
-            sent.await?.answered(|made| Ok(answer(ends, made)))
+            sent.await?.answered(|made| Ok(answer(call.ends, made)))
         })
     }
 }

@@ -194,6 +194,37 @@ async fn a_link_is_made_shown_and_removed_by_either_name() {
 }
 
 #[tokio::test]
+async fn a_link_is_held_to_the_rules_of_the_level_that_it_commands() {
+    let office = Office::with(
+        json!({"priorities": ["1", "4", "8"], "maxOverrideMinutes": 60}),
+        Default::default(),
+    )
+    .await;
+    let (code, data) = refused(&office, "linkSlots", link(LINKED, "in5")).await;
+    assert_eq!((code, &data["policy"]), (-32010, &json!("priority")));
+    // What the station would not take is told before anybody is asked.
+    let (code, data) = refused(&office, "linkSlots", link("slot:/Logic/Fan", "in17")).await;
+    assert_eq!((code, &data["slot"]), (-32602, &json!("in17")));
+    let (code, data) = refused(&office, "linkSlots", link(LINKED, "emergencyOverride")).await;
+    assert_eq!(
+        (code, &data["policy"]),
+        (-32010, &json!("override")),
+        "the emergency would never end: {data}"
+    );
+    for slot in ["in1", "in8"] {
+        let (code, data) = refused(&office, "linkSlots", link(LINKED, slot)).await;
+        assert_eq!((code, &data["policy"]), (-32010, &json!("confirmation")));
+        assert_eq!(office.site.writes(), [], "{slot}");
+        let answer = office.confirmed(ADMIN, "linkSlots", link(LINKED, slot)).await;
+        assert_eq!(answer["structuredContent"]["status"], "active", "{answer}");
+        assert_eq!(office.log().last().expect("a line")["policy"], "confirmed");
+        office.site.writes();
+    }
+    office.answer(ADMIN, "linkSlots", link(LINKED, "in4")).await;
+    assert_eq!(office.last_line(3, 10)["policy"], "allowed");
+}
+
+#[tokio::test]
 async fn links_that_cannot_be_made_name_the_end_and_what_may_help() {
     let office = Office::new().await;
     let switches = office.site.frozen.station.switches();

@@ -1,5 +1,7 @@
 //! Making and removing links between slots (Tool surface §8.4, §12 row 30, §13.5.4, linkSlots and unlinkSlots).
 
+use std::time::Duration;
+
 use serde_json::Value as Json;
 
 use super::StationFacade;
@@ -8,11 +10,13 @@ use super::links_converters::fitting;
 use super::slot_text::{default_member, status_of};
 use super::structure::{Place, stored_name};
 use super::structure_error::{RefusedEnds, StructureError, StructureResult};
+use super::write_action::is_release;
 use crate::station::boxp::links::{LinkCheck, LinkEnds, Wire, is_link};
 use crate::station::boxp::{Node, SlotKind};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, escape};
+use crate::station::priority::Priority;
 
 /// A link to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +30,33 @@ pub struct NewLink {
     pub name: Option<String>,
     /// `module:Type` of a converter: makes a conversion link.
     pub converter: Option<String>,
+}
+
+/// A link that was checked against the station and can be made.
+pub struct LinkPlan {
+    sink: Place,
+    ends: LinkEnds,
+    name: String,
+    has_chosen_name: bool,
+    value: Json,
+    check_note: Option<String>,
+    level: Option<Priority>,
+    /// The action that the link invokes, where its sink slot is one.
+    invokes: Option<String>,
+}
+
+impl LinkPlan {
+    /// The priority level that the link is going to command: that of its sink slot.
+    pub fn level(&self) -> Option<Priority> {
+        self.level
+    }
+
+    /// Zero where the link invokes an action that overrides a point, because nothing ends it then.
+    pub fn override_for(&self) -> Option<Duration> {
+        let action = self.invokes.as_deref()?;
+        let overrides = self.level.is_some() && !is_release(action);
+        overrides.then_some(Duration::ZERO)
+    }
 }
 
 /// A link that was made.
@@ -88,10 +119,18 @@ impl StationFacade {
     /// Links two slots, with one message that changes something.
     ///
     /// # Errors
-    /// [`StructureError::LinkRefused`] with fitting converters where the station finds the link invalid and no
-    /// converter is given, [`super::WriteError::InDoubt`] when the answer was lost, [`StructureError::LeftBehind`] as
-    /// for new components; with any other error nothing was changed.
+    /// As [`StationFacade::plan_link`] and [`StationFacade::carry_out_link`].
     pub async fn link_slots(&self, scope: &CallScope, new: &NewLink) -> StructureResult<MadeLink> {
+        let plan = self.plan_link(scope, new).await?;
+        self.carry_out_link(scope, plan).await
+    }
+
+    /// Checks a link and has the station check it; changes nothing.
+    ///
+    /// # Errors
+    /// [`StructureError::LinkRefused`] with fitting converters where the station finds the link invalid and no
+    /// converter is given; else whatever would keep the link from being made.
+    pub async fn plan_link(&self, scope: &CallScope, new: &NewLink) -> StructureResult<LinkPlan> {
         let source = self.place(scope, &new.source).await;
         let source = source.map_err(StructureError::Source)?;
         let sink = self.place(scope, &new.sink).await;
@@ -142,16 +181,41 @@ impl StationFacade {
                 made.await?.unwrap_or_else(|| ends.encode(None))
             }
         };
-        let converter = converter_of(&value);
-        let given = self.add_named(scope, &sink, &name, value).await?;
-        if given != name && new.name.is_some() {
+        Ok(LinkPlan {
+            level: sink.target.level_of(sink_slot),
+            invokes: (sink_slot.kind == SlotKind::Action).then(|| ends.sink_slot.clone()),
+            sink,
+            ends,
+            name,
+            has_chosen_name: new.name.is_some(),
+            value,
+            check_note,
+        })
+    }
+
+    /// Makes a link that was checked, with one message that changes something.
+    ///
+    /// # Errors
+    /// [`super::WriteError::InDoubt`] when the answer was lost, [`StructureError::LeftBehind`] as for new components;
+    /// with any other error nothing was changed.
+    pub async fn carry_out_link(
+        &self,
+        scope: &CallScope,
+        plan: LinkPlan,
+    ) -> StructureResult<MadeLink> {
+        let LinkPlan {
+            sink, ends, name, ..
+        } = plan;
+        let converter = converter_of(&plan.value);
+        let given = self.add_named(scope, &sink, &name, plan.value).await?;
+        if given != name && plan.has_chosen_name {
             return Err(self.take_back(&sink, &name, &given).await);
         }
         let (state, sink_status) = self.link_state(scope, &sink, &given, &ends).await;
         Ok(MadeLink {
             ord: sink.child(&given)?.absolute(),
             converter,
-            check_note,
+            check_note: plan.check_note,
             state,
             sink_status,
         })

@@ -109,7 +109,7 @@ pub use histories::{HistoryExtent, HistoryFilter, ListedHistory};
 pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest};
 pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
 pub use interfaces::Interface;
-pub use links::{LinkState, MadeLink, NewLink, RemovedLink};
+pub use links::{LinkPlan, LinkState, MadeLink, NewLink, RemovedLink};
 pub use list_page::{ListPage, PageRequest};
 pub use operation_routes::OperationRoute;
 pub use ord_check::OrdState;

@@ -70,23 +70,15 @@ impl ActionPlan {
         is_secret_name(self.action()) || parameter.is_some_and(is_secret_type)
     }
 
-    /// The priority level that the action commands or releases, as the points of the station offer it (Station web
-    /// specification §4.8).
+    /// The priority level that the action commands or releases.
     pub fn level(&self) -> Option<Priority> {
-        let level = match self.action() {
-            "override" | "active" | "inactive" | "auto" => Priority::MANUAL,
-            "emergencyOverride" | "emergencyActive" | "emergencyInactive" | "emergencyAuto" => {
-                Priority::EMERGENCY
-            }
-            _ => return None,
-        };
-        self.target.is_writable_point().then_some(level)
+        self.target.level_of(&self.action)
     }
 
     /// How long the override lasts that the action makes, zero until it is released; none for other actions.
     pub fn override_for(&self) -> Option<Duration> {
         self.level()?;
-        if ["auto", "emergencyAuto"].contains(&self.action()) {
+        if is_release(self.action()) {
             return None;
         }
         let argument = self
@@ -102,6 +94,22 @@ impl ActionPlan {
     pub fn is_permitted(&self) -> bool {
         self.target.may(needs_to_invoke(&self.action))
     }
+}
+
+/// The priority level that an action of a writable point commands or releases (Station web specification §4.8).
+pub(super) fn level_of_action(action: &str) -> Option<Priority> {
+    match action {
+        "override" | "active" | "inactive" | "auto" => Some(Priority::MANUAL),
+        "emergencyOverride" | "emergencyActive" | "emergencyInactive" | "emergencyAuto" => {
+            Some(Priority::EMERGENCY)
+        }
+        _ => None,
+    }
+}
+
+/// Whether an action of a writable point gives a level back.
+pub(super) fn is_release(action: &str) -> bool {
+    ["auto", "emergencyAuto"].contains(&action)
 }
 
 /// The answer to a request to save the station, which is no proof that the file is on disk.

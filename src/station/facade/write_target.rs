@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
+use super::write_action::level_of_action;
 use super::write_error::{LinkedFrom, WriteError, WriteResult};
 use crate::station::boxp::write::BoxWriteError;
-use crate::station::boxp::{Contract, Node, PointView};
+use crate::station::boxp::{Contract, Node, PointView, SlotKind};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, escape};
+use crate::station::priority::Priority;
 
 /// Patience for reading back what a write with a lost answer did: the caller's own time may be over.
 const DOUBT_PATIENCE: Duration = Duration::from_secs(3);
@@ -39,6 +41,18 @@ impl WriteTarget {
     pub(super) fn is_writable_point(&self) -> bool {
         PointView::read(&self.node, self.contract.as_deref())
             .is_some_and(|point| point.priority_array.is_some())
+    }
+
+    /// The priority level that a slot of a writable point commands, an input or an action.
+    pub(super) fn level_of(&self, slot: &Node) -> Option<Priority> {
+        let level = match slot.kind {
+            SlotKind::Property if slot.type_name().starts_with("baja:Status") => {
+                slot.slot_name().strip_prefix("in")?.parse().ok()?
+            }
+            SlotKind::Action => level_of_action(slot.slot_name())?,
+            _ => return None,
+        };
+        self.is_writable_point().then_some(level)
     }
 
     /// Whether the user's permissions, as far as the station told them, include a letter.
