@@ -205,7 +205,9 @@ async fn a_link_is_held_to_the_rules_of_the_level_that_it_commands() {
     // What the station would not take is told before anybody is asked.
     let (code, data) = refused(&office, "linkSlots", link("slot:/Logic/Fan", "in17")).await;
     assert_eq!((code, &data["slot"]), (-32602, &json!("in17")));
-    let (code, data) = refused(&office, "linkSlots", link(LINKED, "emergencyOverride")).await;
+    let mut emergency = link(LINKED, "emergencyOverride");
+    emergency["converterType"] = json!("converters:StatusNumericToNumber");
+    let (code, data) = refused(&office, "linkSlots", emergency).await;
     assert_eq!(
         (code, &data["policy"]),
         (-32010, &json!("override")),
@@ -215,7 +217,9 @@ async fn a_link_is_held_to_the_rules_of_the_level_that_it_commands() {
         let (code, data) = refused(&office, "linkSlots", link(LINKED, slot)).await;
         assert_eq!((code, &data["policy"]), (-32010, &json!("confirmation")));
         assert_eq!(office.site.writes(), [], "{slot}");
-        let answer = office.confirmed(ADMIN, "linkSlots", link(LINKED, slot)).await;
+        let answer = office
+            .confirmed(ADMIN, "linkSlots", link(LINKED, slot))
+            .await;
         assert_eq!(answer["structuredContent"]["status"], "active", "{answer}");
         assert_eq!(office.log().last().expect("a line")["policy"], "confirmed");
         office.site.writes();
