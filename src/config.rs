@@ -5,9 +5,11 @@
 //! - `tree`: the text, each value read as its key wants it.
 //! - [`policy`]: what tools may do, changeable while the bridge runs.
 //! - [`writes`]: what people may change on the station.
+//! - [`camber`]: what callers may see of stored trends.
 //! - [`watch`]: notices that the file changed.
 //! - [`template`]: the commented file that `init` writes.
 
+pub mod camber;
 pub mod keys;
 pub mod load;
 pub mod policy;
@@ -15,12 +17,10 @@ pub mod template;
 mod tree;
 pub mod writes;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
 use url::Url;
 
 use crate::mcp::http::certificate::CertificateSource;
@@ -32,6 +32,7 @@ use crate::station::fox::FoxTarget;
 use crate::station::http::{HttpLimits, Trust};
 use crate::station::web::LoginScheme;
 use crate::tools::ToolSets;
+use camber::CamberRules;
 use load::{ConfigError, Settings};
 use writes::WriteRules;
 
@@ -98,8 +99,7 @@ pub struct Config {
     pub inbound: InboundLimits,
     pub body_limit: usize,
     pub facility_id: Option<String>,
-    pub camber_allow: Vec<String>,
-    pub camber_principals: BTreeMap<String, Value>,
+    pub camber: CamberRules,
     pub log_format: LogFormat,
     pub log_level: String,
 }
@@ -170,8 +170,7 @@ impl Config {
             },
             body_limit: settings.count("limits.bodyMiB") * 1024 * 1024,
             facility_id: settings.text("trends.facilityId").map(str::to_owned),
-            camber_allow: settings.list("camber.allow"),
-            camber_principals: settings.map("camber.principals"),
+            camber: CamberRules::read(settings)?,
             log_format: if settings.text("log.format") == Some("json") {
                 LogFormat::Json
             } else {

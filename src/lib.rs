@@ -8,11 +8,14 @@
 //! - [`identity`]: users' own tokens, and the vault of their station passwords.
 //! - [`mcp`]: the registry behind Streamable HTTP and stdio.
 //! - [`config`], [`cli`]: one YAML file and the commands.
+//! - [`camber`]: read-only capabilities over stored trends, every call under one policy.
+//! - [`schema`]: the one JSON Schema validator.
 //! - [`secrecy`], [`clock`]: what every layer uses: secrets that are never shown, and the time.
 //!
 //! Imports point one way: `station` ← `tools` ← `mcp` ← `cli`.
 
 pub mod audit;
+pub mod camber;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -25,6 +28,7 @@ pub mod knowledge;
 pub mod mcp;
 pub mod prompts;
 pub mod resources;
+pub mod schema;
 pub mod secrecy;
 pub mod station;
 pub mod tools;

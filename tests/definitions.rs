@@ -168,6 +168,13 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "applyWrites",
         "writeSchedule",
         "ackAlarm",
+        "check_citations",
+        "coverage",
+        "dataset_entry",
+        "dataset_search",
+        "facilities",
+        "points",
+        "rule_params",
     ];
     assert_eq!(names, expected);
 }

@@ -64,6 +64,8 @@ pub enum Command {
     Audit(AuditOptions),
     /// Look after the trends store: what it holds, whether it is whole, packing, pruning, removing.
     Store(StoreOptions),
+    /// Answer one call of a capability over stored trends, or serve the capabilities alone.
+    Camber(CamberOptions),
     /// Write the tables of tools, resources and prompts into the README.
     Docs(DocsOptions),
 }
@@ -227,6 +229,43 @@ pub enum ProbeScheme {
     FormScram,
     HeaderScram,
     Basic,
+}
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("allowance").required(true).args(["allow", "allow_all_active"])))]
+pub struct CamberOptions {
+    /// Name of the capability, such as coverage.
+    #[arg(required_unless_present = "stdio", conflicts_with = "stdio")]
+    pub capability: Option<String>,
+    /// Its arguments as JSON.
+    #[arg(value_name = "JSON", conflicts_with = "stdio")]
+    pub arguments: Option<String>,
+    /// Folder of the trend store, or of a portfolio workspace.
+    #[arg(long, value_name = "DIR")]
+    pub store: PathBuf,
+    /// Facility that may be shown; may be given several times.
+    #[arg(long, value_name = "ID")]
+    pub allow: Vec<String>,
+    /// Every facility of the store that is active now.
+    #[arg(long)]
+    pub allow_all_active: bool,
+    /// Run configuration of one facility; may be given several times.
+    #[arg(long, alias = "config", value_name = "FILE")]
+    pub run_config: Vec<PathBuf>,
+    /// Lowest trust score of a sensor that an analysis may rest on, 0 to 1.
+    #[arg(long, value_name = "X", default_value_t = 0.5, value_parser = share)]
+    pub min_trust: f64,
+    /// Speak MCP on standard input and output instead of answering one call.
+    #[arg(long)]
+    pub stdio: bool,
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| format!("'{text}' is no number from 0 to 1"))
 }
 
 #[derive(Debug, Args)]

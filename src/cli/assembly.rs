@@ -9,6 +9,8 @@ use futures::future::BoxFuture;
 
 use super::metric_sources::{KnowledgeMetrics, StationMetrics, WriteMetrics};
 use crate::audit::{AuditOptions, AuditTrail};
+use crate::camber::run_config::RunConfigs;
+use crate::camber::{CapabilityRegistry, CapabilityService, Workspace};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::policy::{Policy, SharedPolicy};
 use crate::config::{Config, Secret, StationConfig};
@@ -25,7 +27,8 @@ use crate::mcp::http::connections::ConnectionLimits;
 use crate::mcp::http::health::{
     Health, KnowledgeHealth, KnowledgeProbe, StationHealth, StationProbe,
 };
-use crate::prompts::site_prompts;
+use crate::prompts::camber::capability_prompts;
+use crate::prompts::{PromptRegistry, site_prompts};
 use crate::resources::ResourceRegistry;
 use crate::resources::equipment::equipment;
 use crate::resources::kinds::KindsCatalog;
@@ -39,10 +42,12 @@ use crate::station::error::StationError;
 use crate::station::facade::{ServiceState, StationFacade};
 use crate::station::http::CallScope;
 use crate::station::web::{WebOptions, WebSession};
+use crate::tools::capability::{CapabilityAccess, capability_tools};
 use crate::tools::station_access::{SharedStations, StationDirectory};
 use crate::tools::test_setup::{SetupTestUser, TestSetupGate};
 use crate::tools::write_gate::{SharedGate, WriteGate};
 use crate::tools::{Offer, Principal, Registry, ToolError, reading_tools, writing_tools};
+use crate::trends::store::TrendStore;
 
 /// A bridge with everything that its fronts need.
 pub struct Assembly {
@@ -57,7 +62,12 @@ pub struct Assembly {
     pub policy: SharedPolicy,
     /// Where writes are recorded; whoever has taken the data folder resumes it.
     pub audit: Arc<AuditTrail>,
+    /// None when the trends store cannot be opened.
+    pub capabilities: Option<Arc<CapabilityService>>,
 }
+
+/// The trends store in the data folder.
+pub const TRENDS_FOLDER: &str = "trends";
 
 /// Time for the first look at the station; embedded controllers need seconds for a login.
 const FIRST_LOGIN: Duration = Duration::from_secs(30);
@@ -151,12 +161,19 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
     };
     let audit = AuditTrail::new(&config.data_dir, AuditOptions::default(), clock.clone());
     let gate = WriteGate::new(policy.clone(), audit.clone(), stations.clone(), clock);
-    let tools = tools(config, stations.clone(), knowledge.clone(), &gate, setup)?;
-    let mut bridge = Bridge::new(
-        tools,
-        resources(&knowledge, stations),
-        site_prompts(&knowledge),
-    );
+    let capabilities = capabilities(config, &policy)?;
+    let access = capabilities
+        .as_ref()
+        .map_or_else(CapabilityAccess::default, |service| {
+            CapabilityAccess::new(service.clone(), policy.clone())
+        });
+    let own = OwnParts {
+        gate: &gate,
+        setup,
+        capabilities: access,
+    };
+    let tools = tools(config, stations.clone(), knowledge.clone(), own)?;
+    let mut bridge = Bridge::new(tools, resources(&knowledge, stations), prompts(&knowledge));
     bridge.fixed_revision = config.fixed_revision;
     bridge.switches.set(config);
     bridge.metric_sources = vec![
@@ -199,6 +216,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         policy,
         audit,
         knowledge,
+        capabilities,
     })
 }
 
@@ -234,11 +252,16 @@ pub fn definitions_only() -> anyhow::Result<Bridge> {
         stations: stations.clone(),
         gate: TestSetupGate::closed(clock),
     };
-    let tools = tools(&config, stations.clone(), knowledge.clone(), &gate, setup)?;
+    let own = OwnParts {
+        gate: &gate,
+        setup,
+        capabilities: CapabilityAccess::default(),
+    };
+    let tools = tools(&config, stations.clone(), knowledge.clone(), own)?;
     Ok(Bridge::new(
         tools,
         resources(&knowledge, stations),
-        site_prompts(&knowledge),
+        prompts(&knowledge),
     ))
 }
 
@@ -284,14 +307,43 @@ pub(super) fn web_options(station: &StationConfig, user: &str, password: Secret)
     options
 }
 
+/// What only some tools have.
+struct OwnParts<'a> {
+    gate: &'a SharedGate,
+    setup: SetupTestUser,
+    capabilities: CapabilityAccess,
+}
+
+/// The capabilities over the stored trends of the data folder. A bridge whose store cannot be opened serves its station
+/// nevertheless.
+///
+/// # Errors
+/// A run configuration is wrong, or the threads cannot be started.
+fn capabilities(
+    config: &Config,
+    policy: &SharedPolicy,
+) -> anyhow::Result<Option<Arc<CapabilityService>>> {
+    let run_configs = RunConfigs::read(&policy.current().camber.run_configs)
+        .context("camber.config cannot be used")?;
+    let folder = config.data_dir.join(TRENDS_FOLDER);
+    let store = match TrendStore::create(&folder) {
+        Ok(store) => Arc::new(store),
+        Err(error) => {
+            tracing::error!(%error, "the trends store cannot be opened; capabilities answer unavailable");
+            return Ok(None);
+        }
+    };
+    let workspace = Workspace::new(store).with_run_configs(run_configs);
+    Ok(Some(Arc::new(CapabilityService::start(workspace)?)))
+}
+
 fn tools(
     config: &Config,
     stations: SharedStations,
     knowledge: Arc<KnowledgeStore>,
-    gate: &SharedGate,
-    setup: SetupTestUser,
+    own: OwnParts<'_>,
 ) -> anyhow::Result<Registry> {
-    let writing = writing_tools(gate, &knowledge);
+    let writing = writing_tools(own.gate, &knowledge);
     let registry = Registry::builder()
         .acting_by(stations.clone())
         .tools(reading_tools(
@@ -300,10 +352,19 @@ fn tools(
             config.max_history_records,
         ))
         .tools(writing)
-        .tool(setup)
+        .tool(own.setup)
+        .tools(capability_tools(&own.capabilities)?)
         .offer(offer(config))
         .build()?;
     Ok(registry)
+}
+
+/// The seven of the tool surface, then those of capabilities.
+fn prompts(knowledge: &Arc<KnowledgeStore>) -> PromptRegistry {
+    let names: Vec<&str> = CapabilityRegistry::built_in()
+        .map(|registry| registry.definitions().map(|own| own.name).collect())
+        .unwrap_or_default();
+    site_prompts(knowledge).with_all(capability_prompts(|name| names.contains(&name)))
 }
 
 /// The tools that a configuration offers.

@@ -2,8 +2,8 @@
 //!
 //! - [`arguments`]: what can be typed.
 //! - [`assembly`]: configuration → a bridge that can be served; [`metric_sources`]: what its parts tell the metrics.
-//! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`docs`]: one file per
-//!   command.
+//! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`camber`], [`docs`]: one
+//!   file per command.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
 //! - [`logging`], [`shutdown`], [`data_folder`]: log lines, signals, the lock of the data folder.
 //!
@@ -13,6 +13,7 @@
 pub mod arguments;
 pub mod assembly;
 pub mod audit;
+pub mod camber;
 pub mod data_folder;
 pub mod demo;
 pub mod docs;
@@ -91,6 +92,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Probe(options) => probe::run(&options, &arguments.logging).await,
         Command::Audit(options) => audit::run(&options),
         Command::Store(options) => store::run(&options),
+        Command::Camber(options) => camber::run(options, &arguments.logging).await,
         Command::Docs(options) => docs::run(&options),
     }
 }

@@ -17,7 +17,7 @@ use crate::mcp::http::OpenSessions;
 use crate::tools::Offer;
 
 /// Settings that take effect at once; everything else needs a restart.
-const LIVE: [&str; 21] = [
+const LIVE: [&str; 25] = [
     "enabled",
     "showLog",
     "log.level",
@@ -38,6 +38,10 @@ const LIVE: [&str; 21] = [
     "writes.confirmDestructive",
     "knowledge.readOnly",
     "camber.allow",
+    "camber.minTrust",
+    "camber.maxRows",
+    "camber.maxBytes",
+    "camber.maxSeconds",
     "camber.principals",
 ];
 

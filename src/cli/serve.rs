@@ -228,6 +228,7 @@ pub async fn start_http(
         identities: _,
         policy: _,
         audit: _,
+        capabilities: _,
     } = assembly;
     station.users().keep_tidy(stop.clone());
     follow_knowledge(bridge.clone(), &knowledge, stop.clone());

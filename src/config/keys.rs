@@ -392,13 +392,43 @@ pub const KEYS: &[Key] = &[
         "camber.allow",
         Kind::List,
         "[]",
-        "Analytic capabilities offered: names, or all-active. Empty: none.",
+        "Facilities of the trend store that capabilities may show: facility ids, or all-active. Empty: none.",
+    ),
+    key(
+        "camber.config",
+        Kind::List,
+        "[]",
+        "Run configurations of the analyses, JSON or YAML files, one per facility; read and checked at the start.",
+    ),
+    key(
+        "camber.minTrust",
+        Kind::Text,
+        "0.5",
+        "Lowest trust score, 0 to 1, of a sensor that an analysis may rest on.",
+    ),
+    key(
+        "camber.maxRows",
+        Kind::Whole(1, 1_000_000),
+        "5000",
+        "Most rows of a list in the answer of a capability.",
+    ),
+    key(
+        "camber.maxBytes",
+        Kind::Whole(1000, 100_000_000),
+        "2000000",
+        "Largest answer of a capability in bytes.",
+    ),
+    key(
+        "camber.maxSeconds",
+        Kind::Whole(1, 3600),
+        "120",
+        "Longest time of a call of a capability.",
     ),
     key(
         "camber.principals",
         Kind::Map,
         "{}",
-        "The same per identity, by name.",
+        "allow, minTrust, maxRows, maxBytes and maxSeconds of single persons, by user name; service is the holder of apiToken.",
     ),
     key(
         "log.format",
@@ -416,7 +446,7 @@ pub const KEYS: &[Key] = &[
 
 /// Keys that are accepted, so that files written for the in-station module load, while nothing acts on them in this
 /// version; `init` leaves them out. Whoever gives one its function takes it off this list.
-pub const WITHOUT_FUNCTION: &[&str] = &["trends.facilityId", "camber.allow", "camber.principals"];
+pub const WITHOUT_FUNCTION: &[&str] = &["trends.facilityId"];
 
 /// The key of that path.
 pub fn find(path: &str) -> Option<&'static Key> {

@@ -1,24 +1,20 @@
 //! Switches that tools ask at every call, because they change while the bridge runs.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use serde_json::Value;
-
 use super::Config;
+use super::camber::CamberRules;
 use super::writes::WriteRules;
 
 /// What is allowed at present.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policy {
     /// `writes`: what people may change on the station through the bridge.
     pub writes: WriteRules,
     /// `knowledge.readOnly`: the knowledge file is not changed.
     pub knowledge_read_only: bool,
-    /// `camber.allow`: capabilities offered, `all-active` or names.
-    pub camber_allow: Vec<String>,
-    /// `camber.principals`: the same per identity.
-    pub camber_principals: BTreeMap<String, Value>,
+    /// `camber`: what callers may see of stored trends.
+    pub camber: CamberRules,
 }
 
 impl Policy {
@@ -27,8 +23,7 @@ impl Policy {
         Self {
             writes: config.writes.clone(),
             knowledge_read_only: config.knowledge_read_only,
-            camber_allow: config.camber_allow.clone(),
-            camber_principals: config.camber_principals.clone(),
+            camber: config.camber.clone(),
         }
     }
 }

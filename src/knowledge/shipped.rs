@@ -9,7 +9,7 @@ pub const STANDARD_TYPES: &str = include_str!("../../knowledge/standard-types.ya
 ///
 /// A table that cannot be read would be a fault of this build: it is reported and left empty rather than ending a
 /// process that writes to plant.
-pub(super) fn table<T: DeserializeOwned + Default>(name: &str, text: &str) -> T {
+pub(crate) fn table<T: DeserializeOwned + Default>(name: &str, text: &str) -> T {
     serde_yaml::from_str(text).unwrap_or_else(|error| {
         tracing::error!(table = name, %error, "a table of this build is damaged and left empty; install the bridge again");
         T::default()

@@ -12,10 +12,13 @@
 //! - [`metrics`]: counters as Prometheus text.
 //! - [`http`]: the HTTP front: checks, sessions, replies, `/health`.
 //! - [`stdio`]: the same service over standard input and output.
+//! - [`capability_stdio`], [`capability_session`]: the capabilities alone over standard input and output.
 //! - [`relay`]: a stdio server that passes everything on to a running bridge.
 
 pub mod auth;
 pub mod bridge;
+pub mod capability_session;
+pub mod capability_stdio;
 pub mod conversation;
 pub mod declared;
 pub mod http;

@@ -325,7 +325,7 @@ fn session_name(id: &str) -> String {
 
 /// Whoever meets a fault can name the request to those who read the log.
 fn named(error: RpcError, request_id: &str) -> RpcError {
-    if error.code == ErrorCode::Internal {
+    if error.code.code() == ErrorCode::Internal.code() {
         return error.with("requestId", request_id);
     }
     error

@@ -91,11 +91,16 @@ pub struct Lines(LinesCodec);
 
 impl Default for Lines {
     fn default() -> Self {
-        Self(LinesCodec::new_with_max_length(LINE_LIMIT))
+        Self::up_to(LINE_LIMIT)
     }
 }
 
 impl Lines {
+    /// Lines of at most so many bytes.
+    pub fn up_to(longest: usize) -> Self {
+        Self(LinesCodec::new_with_max_length(longest))
+    }
+
     fn sort(
         outcome: Result<Option<String>, LinesCodecError>,
     ) -> Result<Option<Result<String, LineFault>>, LinesCodecError> {

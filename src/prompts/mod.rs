@@ -3,7 +3,9 @@
 //! - [`guide`]: how a text is put together; what the user typed is quoted, tools that are not offered are named.
 //! - [`walkthrough`]: mapping a site.
 //! - [`query`]: everyday questions about a mapped site.
+//! - [`camber`]: questions about stored trends.
 
+pub mod camber;
 pub mod guide;
 pub mod query;
 pub mod walkthrough;
@@ -41,6 +43,8 @@ pub struct PromptArgument {
 #[derive(Debug, Clone)]
 pub struct PromptDefinition {
     pub name: String,
+    /// A name for people; those of the tool surface have none.
+    pub title: Option<&'static str>,
     pub description: String,
     pub arguments: Vec<PromptArgument>,
 }
@@ -48,6 +52,9 @@ pub struct PromptDefinition {
 impl PromptDefinition {
     fn to_json(&self) -> Value {
         let mut entry = json!({ "name": self.name, "description": self.description });
+        if let Some(title) = self.title {
+            entry["title"] = json!(title);
+        }
         if !self.arguments.is_empty() {
             let arguments: Vec<Value> = self
                 .arguments
@@ -132,6 +139,14 @@ impl PromptRegistry {
     /// Adds a prompt at the end of the order.
     pub fn with(mut self, prompt: impl Prompt + 'static) -> Self {
         self.entries.push((prompt.definition(), Arc::new(prompt)));
+        self
+    }
+
+    /// Adds prompts at the end of the order.
+    pub fn with_all(mut self, prompts: impl IntoIterator<Item = Arc<dyn Prompt>>) -> Self {
+        let entries = prompts.into_iter();
+        self.entries
+            .extend(entries.map(|prompt| (prompt.definition(), prompt)));
         self
     }
 
@@ -242,6 +257,7 @@ mod tests {
         fn definition(&self) -> PromptDefinition {
             PromptDefinition {
                 name: "query.zone_comfort".into(),
+                title: None,
                 description: "Comfort of a zone.".into(),
                 arguments: vec![PromptArgument {
                     name: "spaceId",

@@ -17,6 +17,7 @@ impl Prompt for EquipmentState {
     fn definition(&self) -> PromptDefinition {
         PromptDefinition {
             name: "query.equipment_state".into(),
+            title: None,
             description:
                 "Summarises the present values and the active alarms of one piece of equipment."
                     .into(),
@@ -79,6 +80,7 @@ impl Prompt for ZoneComfort {
     fn definition(&self) -> PromptDefinition {
         PromptDefinition {
             name: "query.zone_comfort".into(),
+            title: None,
             description: "Assesses the comfort in a space: temperature, humidity, CO2, and the air that is supplied."
                 .into(),
             arguments: vec![PromptArgument {
@@ -144,6 +146,7 @@ impl Prompt for AlarmSummary {
     fn definition(&self) -> PromptDefinition {
         PromptDefinition {
             name: "query.alarm_summary".into(),
+            title: None,
             description: "Summarises the alarms of the last day, or since a time: what is active, and which sources \
                           alarm most."
                 .into(),

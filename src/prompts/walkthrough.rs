@@ -14,6 +14,7 @@ impl Prompt for NewStation {
     fn definition(&self) -> PromptDefinition {
         PromptDefinition {
             name: "walkthrough.new_station".into(),
+            title: None,
             description: "Maps a station that nobody has mapped yet: spaces, equipment types, equipment and their \
                           points, step by step with the user."
                 .into(),
@@ -100,6 +101,7 @@ impl Prompt for Continue {
     fn definition(&self) -> PromptDefinition {
         PromptDefinition {
             name: "walkthrough.continue".into(),
+            title: None,
             description: "Goes on with a walkthrough that was interrupted: finds what is not mapped yet and continues \
                           there."
                 .into(),
@@ -170,6 +172,7 @@ impl Prompt for VerifyTypes {
     fn definition(&self) -> PromptDefinition {
         PromptDefinition {
             name: "walkthrough.verify_types".into(),
+            title: None,
             description: "Goes through the equipment types with the user: names, aliases, and the roles that each one \
                           has."
                 .into(),
@@ -223,6 +226,7 @@ impl Prompt for ApplyPattern {
     fn definition(&self) -> PromptDefinition {
         PromptDefinition {
             name: "walkthrough.apply_pattern".into(),
+            title: None,
             description: "Takes over types, spaces and equipment from a knowledge document of a similar site, then \
                           corrects what differs here."
                 .into(),

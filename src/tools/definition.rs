@@ -121,6 +121,8 @@ impl Annotations {
 #[derive(Debug, Clone)]
 pub struct ToolDefinition {
     pub name: String,
+    /// A name for people; most tools do without.
+    pub title: Option<String>,
     pub category: Category,
     pub annotations: Annotations,
     /// What it does, in English, with one example.
@@ -142,6 +144,8 @@ pub struct ToolDefinition {
     pub explained_nulls: Vec<&'static str>,
     /// Arguments are validated exactly as given, without the conventions of Tool surface §7.
     pub strict_arguments: bool,
+    /// The tool checks its arguments itself and says in its own way what is wrong with them.
+    pub judges_arguments: bool,
 }
 
 impl ToolDefinition {
@@ -154,6 +158,7 @@ impl ToolDefinition {
     ) -> Self {
         Self {
             name: name.into(),
+            title: None,
             category,
             annotations,
             description: description.into(),
@@ -166,6 +171,7 @@ impl ToolDefinition {
             open_words: Vec::new(),
             explained_nulls: Vec::new(),
             strict_arguments: false,
+            judges_arguments: false,
         }
     }
 
@@ -231,6 +237,9 @@ impl ToolDefinition {
     /// The schema that arguments are checked against: the input schema without the lists of open words, and with null
     /// where the tool explains it.
     pub(super) fn checked_schema(&self) -> Value {
+        if self.judges_arguments {
+            return super::schema::object().into();
+        }
         let mut schema = self.input_schema.clone();
         for name in &self.open_words {
             let property = schema.pointer_mut(&format!("/properties/{name}"));
@@ -260,6 +269,10 @@ impl ToolDefinition {
         if let Some(schema) = &self.output_schema {
             entry["outputSchema"] = schema.clone();
         }
+        if let Some(title) = &self.title {
+            entry["title"] = json!(title);
+            entry["annotations"]["title"] = json!(title);
+        }
         entry
     }
 }
@@ -273,6 +286,9 @@ pub struct ToolOutput {
     content: Option<Vec<Value>>,
     /// Questions instead of a result (revision 2026-07-28).
     input_required: Option<Value>,
+    /// `_meta` of the result.
+    meta: Option<Value>,
+    failed: bool,
 }
 
 impl ToolOutput {
@@ -330,12 +346,37 @@ impl ToolOutput {
         }
     }
 
+    /// A failure that a tool tells in its own way: text for people, and what programs read in `_meta`.
+    pub fn failure(text: impl Into<String>, meta: Value) -> Self {
+        Self {
+            text: text.into(),
+            meta: Some(meta),
+            failed: true,
+            ..Self::empty()
+        }
+    }
+
+    /// Several texts beside an object for programs, and what belongs to it in `_meta`.
+    pub fn texts_with(texts: &[String], structured: Map<String, Value>, meta: Value) -> Self {
+        let blocks = texts
+            .iter()
+            .map(|text| json!({ "type": "text", "text": text }));
+        Self {
+            content: Some(blocks.collect()),
+            structured: Some(Value::Object(structured)),
+            meta: Some(meta),
+            ..Self::empty()
+        }
+    }
+
     fn empty() -> Self {
         Self {
             text: String::new(),
             structured: None,
             content: None,
             input_required: None,
+            meta: None,
+            failed: false,
         }
     }
 
@@ -361,7 +402,10 @@ impl ToolOutput {
         if let Some(structured) = self.structured {
             answer["structuredContent"] = structured;
         }
-        answer["isError"] = json!(false);
+        answer["isError"] = json!(self.failed);
+        if let Some(meta) = self.meta {
+            answer["_meta"] = meta;
+        }
         answer
     }
 }

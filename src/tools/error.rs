@@ -37,6 +37,8 @@ pub enum ErrorCode {
     UnsupportedRevision,
     /// A state that a client sent back is not ours.
     RequestState,
+    /// A capability broke its own rules (CAMBER core §11.4).
+    CapabilityFault,
 }
 
 impl ErrorCode {
@@ -86,12 +88,16 @@ impl ErrorCode {
             Self::MissingClientCapability => -32021,
             Self::UnsupportedRevision => -32022,
             Self::RequestState => Self::InvalidParams.code(),
+            Self::CapabilityFault => Self::Internal.code(),
         }
     }
 
     /// Whether the failure concerns the protocol: it is told as a JSON-RPC error even when a tool finds it.
     pub const fn is_protocol(self) -> bool {
-        matches!(self, Self::MissingClientCapability | Self::RequestState)
+        matches!(
+            self,
+            Self::MissingClientCapability | Self::RequestState | Self::CapabilityFault
+        )
     }
 
     /// What the code means, in a few words.
@@ -121,6 +127,7 @@ impl ErrorCode {
             Self::MissingClientCapability => "client lacks a capability",
             Self::UnsupportedRevision => "protocol revision not served",
             Self::RequestState => "invalid request state",
+            Self::CapabilityFault => "internal error of a capability",
         }
     }
 }

@@ -323,7 +323,7 @@ impl Entry {
                 .with("expected", "object"));
             }
         };
-        if !self.definition.strict_arguments {
+        if !self.definition.strict_arguments && !self.definition.judges_arguments {
             apply_conventions(
                 &self.definition.input_schema,
                 &mut values,

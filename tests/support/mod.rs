@@ -127,6 +127,7 @@ impl Prompt for Greeting {
     fn definition(&self) -> PromptDefinition {
         PromptDefinition {
             name: "greeting".into(),
+            title: None,
             description: "Greets somebody.".into(),
             arguments: vec![PromptArgument {
                 name: "name",

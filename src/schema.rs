@@ -4,6 +4,7 @@
 //! schema is found when the registry is built and not when a client calls.
 
 mod builders;
+mod coercion;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -137,7 +138,7 @@ impl fmt::Display for Violation {
 /// A compiled schema.
 ///
 /// ```
-/// use niagara_bridge::tools::schema::Validator;
+/// use niagara_bridge::schema::Validator;
 /// use serde_json::json;
 /// let schema = json!({"type": "object", "properties": {"limit": {"type": "integer", "maximum": 10}}});
 /// let validator = Validator::compile(&schema).unwrap();
@@ -252,7 +253,7 @@ fn integer(number: &Number) -> Option<i128> {
 }
 
 /// JSON equality: `1` equals `1.0`, `true` does not equal `1`.
-fn equal(left: &Value, right: &Value) -> bool {
+pub fn same_json(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
             compare(left, right) == Some(std::cmp::Ordering::Equal)
@@ -262,13 +263,13 @@ fn equal(left: &Value, right: &Value) -> bool {
                 && left
                     .iter()
                     .zip(right)
-                    .all(|(left, right)| equal(left, right))
+                    .all(|(left, right)| same_json(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
                 && left
                     .iter()
-                    .all(|(key, value)| right.get(key).is_some_and(|other| equal(value, other)))
+                    .all(|(key, value)| right.get(key).is_some_and(|other| same_json(value, other)))
         }
         _ => left == right,
     }
@@ -441,14 +442,14 @@ impl Run {
             });
         }
         if let Some(allowed) = &rules.allowed
-            && !allowed.iter().any(|value| equal(value, instance))
+            && !allowed.iter().any(|value| same_json(value, instance))
         {
             self.report(Problem::Enum {
                 allowed: allowed.clone(),
             });
         }
         if let Some(constant) = &rules.constant
-            && !equal(constant, instance)
+            && !same_json(constant, instance)
         {
             self.report(Problem::Const {
                 expected: constant.clone(),

@@ -1,0 +1,26 @@
+//! The capabilities, one per file.
+
+pub mod check_citations;
+pub mod coverage;
+mod coverage_figures;
+pub mod dataset_entry;
+pub mod dataset_search;
+pub mod facilities;
+pub mod points;
+pub mod rule_params;
+mod selection;
+
+use super::capability::Capability;
+
+/// Every capability of this build.
+pub fn all() -> Vec<Box<dyn Capability>> {
+    vec![
+        Box::new(check_citations::CheckCitations),
+        Box::new(coverage::Coverage),
+        Box::new(dataset_entry::DatasetEntryCapability),
+        Box::new(dataset_search::DatasetSearch),
+        Box::new(facilities::Facilities),
+        Box::new(points::Points),
+        Box::new(rule_params::RuleParams),
+    ]
+}

@@ -1,0 +1,135 @@
+//! One model-sized page of every list (CAMBER core §4.3).
+
+use serde_json::{Map, Value};
+
+/// Largest page.
+pub const LARGEST: usize = 1000;
+
+/// The rows that a caller asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Page {
+    limit: Option<usize>,
+    offset: usize,
+}
+
+impl Page {
+    /// The page of these arguments, which are valid by their schema.
+    pub fn of(arguments: &Map<String, Value>) -> Self {
+        let count = |name: &str| {
+            arguments
+                .get(name)
+                .and_then(Value::as_u64)
+                .and_then(|count| usize::try_from(count).ok())
+        };
+        Self {
+            limit: count("limit"),
+            offset: count("offset").unwrap_or(0),
+        }
+    }
+
+    /// The rows of the page, and a notice when they are not the whole list.
+    ///
+    /// `order` tells in which order the list is, where that means something: "worst first".
+    pub fn cut<T>(
+        self,
+        name: &str,
+        rows: Vec<T>,
+        default: usize,
+        order: Option<&str>,
+    ) -> (Vec<T>, Option<String>) {
+        let total = rows.len();
+        let size = self.limit.unwrap_or(default).clamp(1, LARGEST);
+        if self.offset == 0 && total <= size {
+            return (rows, None);
+        }
+        if total == 0 {
+            return (rows, None);
+        }
+        let order = order.map(|order| format!(" ({order})")).unwrap_or_default();
+        let page: Vec<T> = rows.into_iter().skip(self.offset).take(size).collect();
+        if page.is_empty() {
+            let place = if total <= size {
+                "the first page"
+            } else {
+                "earlier pages"
+            };
+            let notice =
+                format!("'{name}' is empty on this page: all its {total} row(s) are on {place}");
+            return (page, Some(notice));
+        }
+        let (first, last) = (self.offset + 1, self.offset + page.len());
+        let shown = format!("'{name}' shows rows {first}-{last} of {total}{order}");
+        let notice = match last < total {
+            true => format!(
+                "{shown}: call again with offset={last} for the next page, or a larger limit (up to {LARGEST})"
+            ),
+            false => format!("{shown}: this is the last page"),
+        };
+        (page, Some(notice))
+    }
+}
+
+/// The properties of the page in an input schema.
+pub fn properties() -> [(&'static str, Value); 2] {
+    [
+        (
+            "limit",
+            serde_json::json!({"type": "integer", "minimum": 1, "maximum": LARGEST,
+                "description": "Rows per list on the page."}),
+        ),
+        (
+            "offset",
+            serde_json::json!({"type": "integer", "minimum": 0,
+                "description": "Rows to skip in each list; 0 by default."}),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn page(arguments: Value) -> Page {
+        Page::of(arguments.as_object().unwrap())
+    }
+
+    #[test]
+    fn a_list_that_fits_is_whole() {
+        let (rows, notice) = page(json!({})).cut("rows", vec![1, 2], 2, None);
+        assert_eq!((rows, notice), (vec![1, 2], None));
+    }
+
+    #[test]
+    fn a_page_says_where_it_is_and_how_to_go_on() {
+        let rows: Vec<usize> = (0..159).collect();
+        let (first, notice) =
+            page(json!({})).cut("findings", rows.clone(), 25, Some("worst first"));
+        assert_eq!(first.len(), 25);
+        assert_eq!(
+            notice.unwrap(),
+            "'findings' shows rows 1-25 of 159 (worst first): call again with offset=25 for the next page, or a \
+             larger limit (up to 1000)"
+        );
+        let (last, notice) =
+            page(json!({"offset": 150, "limit": 25})).cut("findings", rows, 25, None);
+        assert_eq!(last, (150..159).collect::<Vec<_>>());
+        assert_eq!(
+            notice.unwrap(),
+            "'findings' shows rows 151-159 of 159: this is the last page"
+        );
+    }
+
+    #[test]
+    fn a_short_list_is_empty_on_a_later_page() {
+        let (rows, notice) = page(json!({"offset": 50})).cut("cited", vec![1], 50, None);
+        assert!(rows.is_empty());
+        assert_eq!(
+            notice.unwrap(),
+            "'cited' is empty on this page: all its 1 row(s) are on the first page"
+        );
+        let (rows, notice) = page(json!({"offset": 50})).cut("gaps", Vec::<u8>::new(), 50, None);
+        assert!(rows.is_empty() && notice.is_none());
+    }
+}

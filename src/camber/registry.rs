@@ -1,0 +1,300 @@
+//! The capabilities of a process, and the one policy that every call goes through (CAMBER core §1.4, §2).
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::{Map, Value};
+
+use super::answer::{check_answer, finish};
+use super::call::{Call, Names, store_failure};
+use super::capability::{Capability, CapabilityDefinition};
+use super::context::{CallerPolicy, Watch};
+use super::error::{CapabilityError, FailureCode};
+use super::facility_policy::{FacilityPolicy, named_facilities, require_allowed};
+use super::hygiene::{one_line, quoted};
+use super::result::CapabilityResult;
+use super::token::{TokenGround, call_token};
+use super::workspace::Workspace;
+use crate::schema::{SchemaError, Validator, Violation};
+use crate::trends::store::{FacilityId, FenceState, StoreError, TrendStore};
+
+/// A registry that cannot be built; every case is a mistake in this program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CapabilityRegistryError {
+    #[error("capability '{0}' is registered twice")]
+    Duplicate(String),
+    #[error("'{0}' is no name of a capability: use lower-case letters, digits and _")]
+    Name(String),
+    #[error("capability '{capability}' has a broken {which} schema: {source}")]
+    Schema {
+        capability: String,
+        which: &'static str,
+        source: SchemaError,
+    },
+    #[error("the {which} schema of capability '{capability}' is not of an object")]
+    NoObject {
+        capability: String,
+        which: &'static str,
+    },
+}
+
+pub(super) struct Entry {
+    pub(super) definition: CapabilityDefinition,
+    input: Validator,
+    pub(super) output: Validator,
+    capability: Box<dyn Capability>,
+}
+
+/// The capabilities, sorted by name.
+pub struct CapabilityRegistry {
+    entries: BTreeMap<&'static str, Entry>,
+}
+
+impl CapabilityRegistry {
+    /// The capabilities of this build.
+    ///
+    /// # Errors
+    /// A definition is broken.
+    pub fn built_in() -> Result<Self, CapabilityRegistryError> {
+        Self::of(super::capabilities::all())
+    }
+
+    /// A registry of these.
+    ///
+    /// # Errors
+    /// Two of one name, a name or schema that breaks the rules.
+    pub fn of(
+        capabilities: impl IntoIterator<Item = Box<dyn Capability>>,
+    ) -> Result<Self, CapabilityRegistryError> {
+        let mut entries = BTreeMap::new();
+        for capability in capabilities {
+            let definition = capability.definition();
+            let name = definition.name;
+            let sound = !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+            if !sound {
+                return Err(CapabilityRegistryError::Name(name.to_owned()));
+            }
+            let entry = Entry {
+                input: compiled(name, "input", &definition.input_schema)?,
+                output: compiled(name, "output", &definition.output_schema)?,
+                definition,
+                capability,
+            };
+            if entries.insert(name, entry).is_some() {
+                return Err(CapabilityRegistryError::Duplicate(name.to_owned()));
+            }
+        }
+        Ok(Self { entries })
+    }
+
+    /// All definitions, sorted by name.
+    pub fn definitions(&self) -> impl Iterator<Item = &CapabilityDefinition> {
+        self.entries.values().map(|entry| &entry.definition)
+    }
+
+    /// Whether there is a capability of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    /// Answers one call on this thread.
+    ///
+    /// # Errors
+    /// The call is refused or failed; nothing else ever leaves a call, panics included.
+    pub fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        workspace: &Workspace,
+        caller: &CallerPolicy,
+        watch: &Watch,
+    ) -> Result<CapabilityResult, CapabilityError> {
+        let names = Names::default();
+        let run = || self.run(name, arguments, workspace, caller, watch, &names);
+        let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+            tracing::error!(capability = name, "a capability ended with a panic");
+            Err(CapabilityError::new(
+                FailureCode::Internal,
+                "the capability failed by a fault of the bridge; its log has the details",
+            ))
+        });
+        outcome.map_err(|mut error| {
+            error.message = one_line(&error.message);
+            if error.pointers_only {
+                return error;
+            }
+            let written = names.written();
+            error.message = workspace.redactor.text(&error.message, &written);
+            error.data = workspace.redactor.data(&error.data, &written);
+            error
+        })
+    }
+
+    fn run(
+        &self,
+        name: &str,
+        arguments: Value,
+        workspace: &Workspace,
+        caller: &CallerPolicy,
+        watch: &Watch,
+        names: &Names,
+    ) -> Result<CapabilityResult, CapabilityError> {
+        let entry = self.entries.get(name).ok_or_else(|| {
+            CapabilityError::new(
+                FailureCode::UnknownCapability,
+                format!("there is no capability {}", quoted(name)),
+            )
+        })?;
+        let arguments = checked(entry, arguments)?;
+        let named = named_facilities(&arguments);
+        require_allowed(&named, caller)?;
+        let failed = |error: StoreError| store_failure(&error, caller, watch);
+        let policy = FacilityPolicy::read(&workspace.store).map_err(failed)?;
+        for facility in &named {
+            policy.require_clean(facility)?;
+        }
+        let reach = match entry.definition.reads_store {
+            true => Reach::of(&workspace.store, &named, caller),
+            false => Reach::default(),
+        };
+        let fences = reach.fences(&workspace.store).map_err(failed)?;
+        watch.check()?;
+        let ground = reach.ground(workspace, caller).map_err(failed)?;
+        let call = Call::new(workspace, caller, watch, &policy, names, &arguments);
+        let answer = entry.capability.run(&call, &arguments);
+        let notices = call.into_notices();
+        if reach.fences(&workspace.store).map_err(failed)? != fences {
+            return Err(reach.replaced());
+        }
+        // Whoever began to be told too late is told nothing.
+        watch.check()?;
+        let mut result = answer?;
+        check_answer(&result)?;
+        result.truncated |= !notices.is_empty();
+        result.banners.extend(notices);
+        result.banners.extend(policy.notice());
+        let token = call_token(
+            name,
+            &Value::Object(arguments),
+            caller.allowed.iter(),
+            &ground,
+        );
+        finish(entry, result, &token, workspace, caller, &names.written())
+    }
+}
+
+fn compiled(
+    capability: &str,
+    which: &'static str,
+    schema: &Value,
+) -> Result<Validator, CapabilityRegistryError> {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err(CapabilityRegistryError::NoObject {
+            capability: capability.to_owned(),
+            which,
+        });
+    }
+    Validator::compile(schema).map_err(|source| CapabilityRegistryError::Schema {
+        capability: capability.to_owned(),
+        which,
+        source,
+    })
+}
+
+/// `<pointer>: <problem>` (CAMBER core §3).
+pub(super) fn told(violation: &Violation) -> String {
+    format!("{}: {}", violation.pointer(), violation.problem)
+}
+
+fn checked(entry: &Entry, arguments: Value) -> Result<Map<String, Value>, CapabilityError> {
+    let mut arguments = match arguments {
+        Value::Null => Value::Object(Map::new()),
+        object @ Value::Object(_) => object,
+        _ => return Err(CapabilityError::invalid("the arguments must be an object")),
+    };
+    let problems: Vec<String> = entry.input.validate(&arguments).iter().map(told).collect();
+    if !problems.is_empty() {
+        return Err(CapabilityError::schema(problems));
+    }
+    entry.input.make_integers(&mut arguments);
+    match arguments {
+        Value::Object(arguments) => Ok(arguments),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// The facilities that a call reads: those that its arguments name, else every allowed one.
+#[derive(Debug, Default)]
+struct Reach {
+    reads: bool,
+    facilities: Vec<FacilityId>,
+}
+
+impl Reach {
+    fn of(store: &TrendStore, named: &[String], caller: &CallerPolicy) -> Self {
+        let known = |id: &String| FacilityId::parse(id).ok();
+        let facilities: Vec<FacilityId> = match named.is_empty() {
+            false => named.iter().filter_map(known).collect(),
+            true => caller.allowed.iter().filter_map(known).collect(),
+        };
+        tracing::trace!(store = %store.root().display(), ?facilities, "a call reads facilities");
+        Self {
+            reads: true,
+            facilities,
+        }
+    }
+
+    /// The fences of all facilities, once no swap goes on.
+    fn fences(&self, store: &TrendStore) -> Result<Vec<FenceState>, StoreError> {
+        self.facilities
+            .iter()
+            .map(|facility| store.settled_fence(facility))
+            .collect()
+    }
+
+    /// What decides the values beside the arguments.
+    fn ground(
+        &self,
+        workspace: &Workspace,
+        caller: &CallerPolicy,
+    ) -> Result<TokenGround, StoreError> {
+        let stored: Vec<FacilityId> = self
+            .facilities
+            .iter()
+            .filter(|facility| workspace.store.has_partition(facility))
+            .cloned()
+            .collect();
+        let generation = match self.reads {
+            true => workspace.store.generation(&stored)?,
+            false => String::new(),
+        };
+        let digests: Vec<String> = workspace
+            .points
+            .iter()
+            .flat_map(|points| stored.iter().map(|facility| points.ords(facility.as_str())))
+            .filter(|ords| !ords.is_empty())
+            .map(|ords| ords.digest().to_owned())
+            .collect();
+        Ok(TokenGround {
+            config: workspace.run_configs.digest(),
+            min_trust: caller.min_trust,
+            generation,
+            points: (!digests.is_empty()).then(|| digests.join(" ")),
+        })
+    }
+
+    fn replaced(&self) -> CapabilityError {
+        let error = CapabilityError::new(
+            FailureCode::Unavailable,
+            "stored data were replaced while the call ran; ask again",
+        )
+        .with("retryable", true);
+        match self.facilities.as_slice() {
+            [one] => error.with("facility_id", one.as_str()),
+            _ => error,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The capabilities of a running process: who may call, on which threads, until when.
+
+use std::io;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::capability::CapabilityDefinition;
+use super::context::{CallerPolicy, Watch};
+use super::error::{CapabilityError, FailureCode};
+use super::pool::WorkerPool;
+use super::registry::{CapabilityRegistry, CapabilityRegistryError};
+use super::result::CapabilityResult;
+use super::workspace::{Workspace, analysis_threads};
+
+/// A service that cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    #[error(transparent)]
+    Registry(#[from] CapabilityRegistryError),
+    #[error(
+        "the threads of the analyses cannot be started: {0}; stop other programs and start again"
+    )]
+    Threads(#[from] io::Error),
+}
+
+/// Answers calls.
+pub struct CapabilityService {
+    registry: Arc<CapabilityRegistry>,
+    workspace: Arc<Workspace>,
+    pool: WorkerPool,
+}
+
+impl CapabilityService {
+    /// The capabilities of this build over a workspace, on all cores but one.
+    ///
+    /// # Errors
+    /// A definition is broken, or the threads cannot be started.
+    pub fn start(workspace: Workspace) -> Result<Self, ServiceError> {
+        Self::with(CapabilityRegistry::built_in()?, workspace)
+    }
+
+    /// The same with a registry of its own.
+    ///
+    /// # Errors
+    /// The threads cannot be started.
+    pub fn with(registry: CapabilityRegistry, workspace: Workspace) -> Result<Self, ServiceError> {
+        Ok(Self {
+            registry: Arc::new(registry),
+            workspace: Arc::new(workspace),
+            pool: WorkerPool::start(analysis_threads())?,
+        })
+    }
+
+    /// All definitions, sorted by name.
+    pub fn definitions(&self) -> impl Iterator<Item = &CapabilityDefinition> {
+        self.registry.definitions()
+    }
+
+    /// The registry.
+    pub fn registry(&self) -> &CapabilityRegistry {
+        &self.registry
+    }
+
+    /// What the calls share.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Answers one call. When its time is over, or `cancel` fires, or this future is dropped, at most the unit of work
+    /// that runs is finished, and its outcome is thrown away.
+    ///
+    /// # Errors
+    /// The call is refused or failed.
+    pub async fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        caller: CallerPolicy,
+        cancel: &CancellationToken,
+    ) -> Result<CapabilityResult, CapabilityError> {
+        let ended = cancel.child_token();
+        let _ends_with_this_future = ended.clone().drop_guard();
+        let watch = Watch::start(caller.caps.max_time, ended.clone());
+        let (answer, answered) = oneshot::channel();
+        let (registry, workspace) = (self.registry.clone(), self.workspace.clone());
+        let (name, own) = (name.to_owned(), watch.clone());
+        let span = tracing::Span::current();
+        let accepted = self.pool.run(move || {
+            let _within = span.entered();
+            // Nobody waits any longer for a call whose time was over in the queue.
+            let outcome = match own.check() {
+                Ok(()) => registry.call(&name, arguments, &workspace, &caller, &own),
+                Err(error) => Err(error),
+            };
+            if answer.send(outcome).is_err() {
+                tracing::debug!(capability = name, "nobody waits for the answer");
+            }
+        });
+        if !accepted {
+            return Err(stopping());
+        }
+        tokio::select! {
+            biased;
+            answer = answered => answer.unwrap_or_else(|_| Err(stopping())),
+            () = ended.cancelled() => Err(watch.overdue()),
+            () = tokio::time::sleep_until(watch.deadline().into()) => {
+                Err(watch.overdue())
+            }
+        }
+    }
+}
+
+fn stopping() -> CapabilityError {
+    CapabilityError::new(FailureCode::Internal, "the bridge is stopping")
+}

@@ -1,0 +1,208 @@
+//! Licences and damage: what cannot be established is refused, and one facility's harm is nobody else's.
+
+use niagara_bridge::camber::FailureCode;
+use niagara_bridge::trends::store::FacilityState;
+use niagara_bridge::trends::store::writer::Registration;
+use serde_json::{Map, Value, json};
+
+use crate::store_yard::{StoreYard, column, equipment, id, stamps};
+
+fn rows() -> Vec<niagara_bridge::trends::store::EquipmentRows> {
+    vec![equipment(
+        "AHU-1",
+        "AHU",
+        vec![column("oat", stamps("2024-03-01", 60, 24))],
+    )]
+}
+
+fn register(yard: &StoreYard, facility: &str, dataset: Value) {
+    let facts: Map<String, Value> = Map::from_iter([("dataset".to_owned(), dataset)]);
+    let registration = Registration {
+        name: None,
+        state: FacilityState::Active,
+        facts,
+    };
+    yard.writer()
+        .append(&id(facility), &rows(), Some(&registration))
+        .expect("an append");
+}
+
+fn refusal(yard: &StoreYard, facility: &str) -> Option<Option<String>> {
+    match yard.call(&[facility], "points", json!({"facility_id": facility})) {
+        Ok(_) => None,
+        Err(error) => {
+            assert_eq!(error.code, FailureCode::RefusedLicence, "{error}");
+            assert_eq!(error.data["facility_id"], facility);
+            Some(
+                error
+                    .data
+                    .get("reason")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+            )
+        }
+    }
+}
+
+#[test]
+fn point_3_research_only_data_are_refused_by_record_catalogue_and_name() {
+    let yard = StoreYard::new();
+    for (facility, dataset) in [
+        ("a", json!({"access": "research_only"})),
+        ("b", json!({"redistribution": "prohibited"})),
+        ("c", json!({"licence": "CC-BY-NC-4.0"})),
+        (
+            "d",
+            json!({"dataset_id": "at-30bldg-sensors", "licence": "CC0-1.0"}),
+        ),
+        // An altered entry does not unlock what the name tells.
+        (
+            "ds-at-30bldg-sensors-b02",
+            json!({"access": "open", "licence": "CC0-1.0"}),
+        ),
+    ] {
+        register(&yard, facility, dataset);
+        assert_eq!(refusal(&yard, facility), Some(None), "{facility}");
+    }
+    register(
+        &yard,
+        "ds-bdg2-fox",
+        json!({"dataset_id": "bdg2", "access": "open", "licence": "CC-BY-SA-4.0"}),
+    );
+    assert_eq!(refusal(&yard, "ds-bdg2-fox"), None);
+    let listed = yard
+        .call(&["a", "b", "ds-bdg2-fox"], "facilities", json!({}))
+        .expect("a list");
+    assert_eq!(listed.data["count"], 1);
+    assert_eq!(listed.data["withheld_research_only"], 2);
+    assert!(
+        listed.banners[0].contains("research-only"),
+        "{:?}",
+        listed.banners
+    );
+}
+
+#[test]
+fn point_3_a_licence_that_nobody_can_tell_is_refused() {
+    let unverified = Some(Some("licence_unverified".to_owned()));
+    let yard = StoreYard::new();
+    yard.append("hq", &rows());
+    register(
+        &yard,
+        "ds-unheard-of",
+        json!({"access": "open", "licence": "CC0-1.0"}),
+    );
+    assert_eq!(
+        refusal(&yard, "ds-unheard-of"),
+        None,
+        "its entry records an open licence"
+    );
+    yard.append("ds-nowhere", &rows());
+    assert_eq!(
+        refusal(&yard, "ds-nowhere"),
+        unverified,
+        "no entry and no catalogue records it"
+    );
+    assert_eq!(refusal(&yard, "hq"), None);
+    let registry = yard.root().join("_facilities.json");
+    for content in [&b"{"[..], b"[]", b"{}"] {
+        std::fs::write(&registry, content).expect("a write");
+        assert_eq!(refusal(&yard, "hq"), unverified, "{content:?}");
+        let listed = yard.call(&["hq"], "facilities", json!({})).expect("a list");
+        assert_eq!(
+            (&listed.data["count"], &listed.data["withheld_unverified"]),
+            (&json!(0), &json!(1))
+        );
+        assert!(
+            listed
+                .banners
+                .iter()
+                .any(|banner| banner.contains("registry")),
+            "{:?}",
+            listed.banners
+        );
+        let other = yard
+            .call(&["hq"], "dataset_search", json!({}))
+            .expect("metadata is public");
+        assert!(
+            other
+                .banners
+                .iter()
+                .any(|banner| banner.contains("registry")),
+            "{:?}",
+            other.banners
+        );
+    }
+    std::fs::remove_file(&registry).expect("a removal");
+    assert_eq!(
+        refusal(&yard, "hq"),
+        unverified,
+        "the store holds data sets and no registry"
+    );
+}
+
+#[test]
+fn a_store_of_own_data_needs_no_registry() {
+    let yard = StoreYard::new();
+    yard.append("hq", &rows());
+    std::fs::remove_file(yard.root().join("_facilities.json")).expect("a removal");
+    assert_eq!(refusal(&yard, "hq"), None);
+}
+
+#[test]
+fn point_9_a_damaged_part_is_the_harm_of_its_facility_alone() {
+    let yard = StoreYard::new();
+    yard.append("hq", &rows());
+    yard.append("annex", &rows());
+    for content in [&b""[..], b"PAR1 no part", b"PAR1\0\0\0\0\0\0PAR1"] {
+        std::fs::write(&yard.parts("annex")[0], content).expect("a write");
+        let error = yard
+            .call(
+                &["hq", "annex"],
+                "coverage",
+                json!({"facility_id": "annex"}),
+            )
+            .expect_err("damaged");
+        assert_eq!(error.code, FailureCode::Unavailable, "{error}");
+        assert_eq!(
+            Value::Object(error.data.clone()),
+            json!({"retryable": false, "facility_id": "annex"})
+        );
+        assert!(
+            !error.message.contains("part-") && !error.message.contains('/'),
+            "{error}"
+        );
+        yard.call(&["hq", "annex"], "coverage", json!({"facility_id": "hq"}))
+            .expect("the other");
+        let listed = yard
+            .call(&["hq", "annex"], "facilities", json!({}))
+            .expect("a list");
+        let annex = &listed.data["facilities"][0];
+        assert_eq!(annex["facility_id"], "annex");
+        assert_eq!(annex["unavailable"], json!({"retryable": false}));
+        assert_eq!(
+            (&annex["start"], &annex["end"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert_eq!(listed.data["facilities"][1]["n_points"], 1);
+    }
+}
+
+#[test]
+fn point_9_a_swap_in_progress_is_retryable() {
+    let yard = StoreYard::new();
+    yard.append("hq", &rows());
+    // What a writer leaves that was killed between the two renames of its swap.
+    let folder = yard.root().join("facility_id=hq");
+    std::fs::rename(&folder, yard.root().join("_swap-facility_id=hq.old")).expect("a rename");
+    std::fs::create_dir(yard.root().join("_swap-facility_id=hq.new")).expect("a folder");
+    std::fs::write(yard.root().join("_swap-facility_id=hq.ready"), b"").expect("a mark");
+    let error = yard
+        .call(&["hq"], "points", json!({"facility_id": "hq"}))
+        .expect_err("halfway");
+    assert_eq!(error.code, FailureCode::Unavailable, "{error}");
+    assert_eq!(error.data["retryable"], true);
+    drop(yard.writer());
+    let after = yard.call(&["hq"], "points", json!({"facility_id": "hq"}));
+    assert_eq!(after.map(|found| found.data["count"].clone()), Ok(json!(0)));
+}
