@@ -107,11 +107,14 @@ impl ApplyWrites {
                 .operation
                 .check(context, &station, &scope(context))
                 .await;
-            let checked = checked.map_err(|error| {
+            let mut checked = checked.map_err(|error| {
                 let mut error = error.with("index", index).with("sent", 0);
                 error.message = format!("Operation {index}: {} Nothing was sent.", error.message);
                 error
             })?;
+            if let Checked::Point(plan) = &mut checked {
+                plan.order.may_be_endless = self.gate.rules().longest_override().is_none();
+            }
             if checked.found() != planned.found {
                 changed.push(json!({
                     "index": index,

@@ -76,7 +76,7 @@ impl Tool for InvokeAction {
             let request = WriteRequest::new("invokeAction", "invoke", call.ord, arguments.values());
             let look = |write: StationWrite| async move { call.plan(&write).await };
             let checked = self.0.check(context, &request, look).await?;
-            let request = judged(request, &checked.plan);
+            let request = request.for_action(&checked.plan);
             // Commands of levels may be confirmed by themselves, so the plan can be old by then.
             let plan = checked.fresh().filter(|plan| plan.level().is_none());
             let work = |write: StationWrite| async move {
@@ -93,20 +93,6 @@ impl Tool for InvokeAction {
             sent.answered(|result| Ok(call.answer(&result)))
         })
     }
-}
-
-/// The request with what the plan tells of it.
-fn judged<'a>(mut request: WriteRequest<'a>, plan: &ActionPlan) -> WriteRequest<'a> {
-    if plan.is_secret() {
-        request = request.with_secret_value();
-    }
-    if let Some(level) = plan.level() {
-        request = request.at_priority(level);
-    }
-    if let Some(duration) = plan.override_for() {
-        request = request.overriding_for(duration);
-    }
-    request
 }
 
 #[derive(Clone, Copy)]

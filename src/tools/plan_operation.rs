@@ -165,12 +165,14 @@ impl Operation {
                     priority: manual()?,
                     value: given,
                     overriding: Some(Duration::from_secs(minutes.saturating_mul(60))),
+                    may_be_endless: true,
                 })
             }
             "releasePoint" => Kind::Point(PointOrder {
                 priority: manual()?,
                 value: Given::Null,
                 overriding: Some(Duration::ZERO),
+                may_be_endless: true,
             }),
             "setSlot" => Kind::Slot {
                 slot: text("slotName")?,
@@ -225,9 +227,10 @@ impl Operation {
             request = request.removing();
         }
         match checked {
-            Some(Checked::Slot(plan)) if plan.is_secret() => request.with_secret_value(),
-            Some(Checked::Action(plan)) if plan.is_secret() => request.with_secret_value(),
-            _ => request,
+            Some(Checked::Point(plan)) => request.for_point(plan),
+            Some(Checked::Slot(plan)) => request.for_slot(plan),
+            Some(Checked::Action(plan)) => request.for_action(plan),
+            Some(Checked::Schedule(_)) | None => request,
         }
     }
 

@@ -190,14 +190,8 @@ impl<'a> Step<'a> {
     ) -> Result<Gated<SlotChange>, ToolError> {
         let look = |write: StationWrite| async move { self.plan(&write).await };
         let checked = gate.check(context, &self.request, look).await?;
-        let mut request = self.request;
-        if checked.plan.is_secret() {
-            request = request.with_secret_value();
-        }
+        let request = self.request.for_slot(&checked.plan);
         let level = checked.plan.level();
-        if let Some(level) = level {
-            request = request.at_priority(level);
-        }
         // Commands of levels may be confirmed by themselves, so the plan can be old by then.
         let plan = checked.fresh().filter(|_| level.is_none());
         let work = |write: StationWrite| async move {

@@ -14,7 +14,7 @@ use super::write_gate::{
 };
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::station::echo::shortened;
-use crate::station::facade::{Given, PointCommand, PointOrder, PointPlan, WriteError, WriteRoute};
+use crate::station::facade::{Given, PointCommand, PointOrder, PointPlan, WriteError};
 use crate::station::priority::Priority;
 use crate::station::value::Value as StationValue;
 
@@ -68,15 +68,14 @@ impl Tool for WritePoint {
                 )
                 .with("argument", "value")
             })?;
+            // An override without an end would go past the limit of overrides.
+            let longest_override = self.0.rules().longest_override();
+            let mut order = PointOrder::new(priority, given);
+            order.may_be_endless = longest_override.is_none();
             let command = Command {
                 ord,
-                // An override without an end would go past the limit of overrides.
-                longest_override: self
-                    .0
-                    .rules()
-                    .longest_override()
-                    .filter(|_| given != Given::Null),
-                order: PointOrder::new(priority, given),
+                longest_override,
+                order,
                 settle: self.0.readback_delay(),
             };
             let request = WriteRequest::new("writePoint", "write", ord, arguments.values())
@@ -110,7 +109,7 @@ impl Command<'_> {
             .await;
         let plan = planned.map_err(|error| refusal(error, self.ord, self.order.priority))?;
         match self.longest_override {
-            Some(longest) if plan.route() != WriteRoute::Input => {
+            Some(longest) if plan.is_endless() => {
                 Err(endless(self.ord, self.order.priority, longest).into())
             }
             _ => Ok(plan),

@@ -206,6 +206,16 @@ async fn a_station_without_a_free_server_session_is_commanded_over_obix() {
     assert!(!error.is_in_doubt(), "{error:?}");
     assert!(error.to_string().contains("server session"), "{error}");
     assert_eq!(site.writes(), [], "no BOX message asked for a change");
+    // Over oBIX it would be an override without end, which the caller has ruled out.
+    let mut ending = order(8, Given::Integer(25));
+    ending.may_be_endless = false;
+    let error = site
+        .admin
+        .command_point(&scope(), &ord(path), &ending, Duration::ZERO)
+        .await
+        .expect_err("no override without end");
+    assert!(error.to_string().contains("server session"), "{error}");
+    assert_eq!(site.input("slot:/Logic/Setpoint", "in8").0, "22.0");
 }
 
 #[tokio::test]

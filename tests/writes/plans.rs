@@ -2,6 +2,7 @@
 
 use mock_station::faults::{FaultKind, Interface};
 use mock_station::model::accounts::{ADMIN, OPERATOR, VIEWER};
+use niagara_bridge::audit::AuditOptions;
 use serde_json::{Value, json};
 
 use crate::office::{OTHER_POINT, OWN_POINT, Office, context};
@@ -209,6 +210,22 @@ async fn permissions_and_rules_are_predicted_for_the_caller() {
     office.allow(json!({"enabled": false}));
     let shown = plan(&office, json!([point(OTHER_POINT, json!(20), 10)])).await;
     assert_eq!(kinds(&shown, "problems")[0], ["read-only"]);
+}
+
+#[tokio::test]
+async fn a_plan_is_no_way_around_the_limit_of_overrides() {
+    let office = Office::with(json!({"maxOverrideMinutes": 60}), AuditOptions::default()).await;
+    for (action, args) in [("override", Value::Null), ("emergencyOverride", json!(22))] {
+        let arguments = json!({"ord": OTHER_POINT, "actionName": action, "args": args});
+        let shown = plan(
+            &office,
+            json!([{"tool": "invokeAction", "arguments": arguments}]),
+        )
+        .await;
+        assert_eq!(kinds(&shown, "problems")[0], ["override"], "{shown}");
+        assert_eq!(shown["planId"], Value::Null, "there is nothing to apply");
+    }
+    assert_eq!(office.site.writes(), []);
 }
 
 #[tokio::test]

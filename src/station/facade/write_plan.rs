@@ -63,6 +63,13 @@ impl PointPlan {
         }
     }
 
+    /// Whether an override carries the command out that lasts until somebody releases it, though none was asked for.
+    pub fn is_endless(&self) -> bool {
+        self.route() != WriteRoute::Input
+            && self.order.overriding.is_none()
+            && self.requested != Value::Null
+    }
+
     /// The value as the contract writes it (Tool surface §8.4).
     pub fn requested_text(&self) -> String {
         requested_text(&self.requested)

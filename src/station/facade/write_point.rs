@@ -30,6 +30,8 @@ pub struct PointOrder {
     /// By the point's override actions, for this long, rather than by its input; only at levels 8 and 1, and only
     /// level 8 ends by itself. Zero means until released.
     pub overriding: Option<Duration>,
+    /// An override that lasts until somebody releases it may carry the command out where the input cannot be set.
+    pub may_be_endless: bool,
 }
 
 impl PointOrder {
@@ -39,6 +41,7 @@ impl PointOrder {
             priority,
             value,
             overriding: None,
+            may_be_endless: true,
         }
     }
 }
@@ -141,8 +144,12 @@ impl StationFacade {
             Way::Box(way) => match self.command_by_box(scope, ord, &plan, way, settle).await {
                 // No server session is free, say: nothing was sent.
                 Err(WriteError::Facade(error)) if self.may_fall_back(&error) => {
-                    let plan = self.plan_by_obix(scope, ord, &plan.order, error).await?;
-                    Box::pin(self.carry_out_point(scope, ord, plan, settle)).await
+                    let refusal = error.clone();
+                    let other = self.plan_by_obix(scope, ord, &plan.order, error).await?;
+                    if other.is_endless() && !plan.order.may_be_endless {
+                        return Err(refusal.into());
+                    }
+                    Box::pin(self.carry_out_point(scope, ord, other, settle)).await
                 }
                 outcome => outcome,
             },

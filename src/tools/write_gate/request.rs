@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::station::error::StationError;
-use crate::station::facade::{FacadeError, StationFacade, WriteError};
+use crate::station::facade::{
+    ActionPlan, FacadeError, PointPlan, SlotPlan, StationFacade, WriteError,
+};
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, SlotPath};
 use crate::station::priority::Priority;
@@ -110,6 +112,39 @@ impl<'a> WriteRequest<'a> {
     pub fn with_secret_value(mut self) -> Self {
         self.secret_value = true;
         self
+    }
+
+    /// With what a plan tells of an action: a command of a level is judged as that, however it is spelled.
+    pub fn for_action(mut self, plan: &ActionPlan) -> Self {
+        if plan.is_secret() {
+            self = self.with_secret_value();
+        }
+        if let Some(level) = plan.level() {
+            self = self.at_priority(level);
+        }
+        match plan.override_for() {
+            Some(duration) => self.overriding_for(duration),
+            None => self,
+        }
+    }
+
+    /// The same of a slot.
+    pub fn for_slot(mut self, plan: &SlotPlan) -> Self {
+        if plan.is_secret() {
+            self = self.with_secret_value();
+        }
+        match plan.level() {
+            Some(level) => self.at_priority(level),
+            None => self,
+        }
+    }
+
+    /// The same of a point's command: one that only an override without end can carry out is judged as that.
+    pub fn for_point(self, plan: &PointPlan) -> Self {
+        match plan.is_endless() {
+            true => self.overriding_for(Duration::ZERO),
+            false => self,
+        }
     }
 
     /// The text of the ord that the rules look at.
