@@ -1,7 +1,13 @@
 //! Trends: the samples of mapped points, kept beside the bridge in a folder that other programs can read as well.
 //!
 //! - [`store`]: the folder: facilities, parts, registry, catalogue, lock, fences.
+//! - [`units`], [`states`], [`site_time`]: how a station's values and instants become those of the store.
+//! - [`ingest`]: from the histories of mapped points into the store.
 //!
-//! Imports point one way: `trends` knows neither tools nor MCP.
+//! Imports point one way: `trends` knows neither tools nor MCP. Only [`ingest`] knows stations.
 
+pub mod ingest;
+pub mod site_time;
+pub mod states;
 pub mod store;
+pub mod units;
