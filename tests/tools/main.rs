@@ -13,5 +13,6 @@ mod points;
 mod schedules;
 mod site;
 mod support;
+mod texts;
 mod vocabularies;
 mod ways;

@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use serde_json::Value as Json;
 
 use super::node::{Node, NodeError, SlotKind};
+use super::point::text_of_default_output;
 use super::types::{Ancestry, AncestrySource};
 use crate::station::ord;
 use crate::station::permissions::Permissions;
@@ -107,6 +108,9 @@ impl Contract {
             slot.display = default.display;
             slot.children = default.children;
             slot.is_loaded = default.is_loaded;
+            if slot.type_name().starts_with("baja:Status") {
+                drop_display(&mut slot);
+            }
         }
         // A redeclared slot replaces the earlier one in its place.
         self.slots.insert(slot.slot_name().to_owned(), slot);
@@ -133,7 +137,7 @@ impl Contract {
                 .filter_map(|default| match node.child(default.slot_name()) {
                     Some(own) => Some(lay_over(default, own)),
                     None if withholds(node, default) => None,
-                    None => Some(default.clone()),
+                    None => Some(left_out(default, node)),
                 });
         let dynamic = node
             .children
@@ -142,6 +146,17 @@ impl Contract {
             .cloned();
         frozen.chain(dynamic).collect()
     }
+}
+
+/// A slot that a load left out because it has its default.
+fn left_out(default: &Node, node: &Node) -> Node {
+    let mut slot = default.clone();
+    if slot.slot_name() == "out"
+        && let Some(text) = text_of_default_output(node)
+    {
+        slot.display = Some(text.to_owned());
+    }
+    slot
 }
 
 /// Whether a property that a load left out may have been left out because this identity may not read it, and not
@@ -188,6 +203,12 @@ fn lay_over(default: &Node, own: &Node) -> Node {
         action.returns = action.returns.take().or_else(|| described.returns.clone());
     }
     slot
+}
+
+/// The text of a default knows nothing of the facets of a point that holds it.
+fn drop_display(slot: &mut Node) {
+    slot.display = None;
+    slot.children.iter_mut().for_each(drop_display);
 }
 
 /// The name to show for a slot: the station's display name, else the unescaped slot name.

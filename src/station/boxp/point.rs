@@ -131,7 +131,10 @@ impl PointView {
             permissions: node.permissions.as_deref().map(Permissions::parse),
             kind,
             value_display: out.child("value").and_then(|value| value.display.clone()),
-            out_display: out.display.clone(),
+            out_display: out
+                .display
+                .clone()
+                .or_else(|| text_of_default_output(node).map(str::to_owned)),
             out: out_value,
             active_level,
             facets,
@@ -140,6 +143,14 @@ impl PointView {
             problems,
         })
     }
+}
+
+/// The display text of an output that a load left out because it holds its default: a point's own text is that of its
+/// output, in the account's language and with the point's facets. A default is in good condition, so that a text
+/// which does not say so is another.
+pub fn text_of_default_output(point: &Node) -> Option<&str> {
+    let text = point.display.as_deref()?;
+    (point.child("out").is_none() && text.ends_with("{ok}")).then_some(text)
 }
 
 /// A status struct; what is missing in a struct that was sent has the struct's default, a struct that was

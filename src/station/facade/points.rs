@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::history::prefer;
+use super::slot_text::{shown_text, unit_beside_values, with_unit};
 use super::view::{PointFacets, PointReading, PointValue};
 use crate::station::boxp::PointView;
 use crate::station::boxp::types::display_name;
@@ -105,7 +106,7 @@ impl StationFacade {
             found = Some(PointReading {
                 display_name: row.cell(1).text().to_owned(),
                 out: match &typed {
-                    Some(PointValue::Number(_)) => with_unit(out.text(), &facets),
+                    Some(PointValue::Number(_)) => output_with_unit(out.text(), &facets),
                     _ => out.text().to_owned(),
                 },
                 active_level: out
@@ -128,8 +129,8 @@ impl StationFacade {
     }
 }
 
-/// The display text of a number with its unit, which tables leave out (Station web specification §3.3).
-fn with_unit(text: &str, facets: &Facets) -> String {
+/// The display text of an output with the unit of its number, which tables leave out (Station web specification §3.3).
+fn output_with_unit(text: &str, facets: &Facets) -> String {
     let Some(shown) = unit_beside_values(facets) else {
         return text.to_owned();
     };
@@ -139,14 +140,6 @@ fn with_unit(text: &str, facets: &Facets) -> String {
         }
         _ => text.to_owned(),
     }
-}
-
-fn unit_beside_values(facets: &Facets) -> Option<&str> {
-    let unit = facets.unit().filter(|unit| !unit.is_null())?;
-    Some(match unit.symbol() {
-        "" => unit.name(),
-        symbol => symbol,
-    })
 }
 
 /// The value in a display text, without unit, flags and level.
@@ -169,18 +162,15 @@ pub(super) fn reading_of(point: PointView, display_name: String) -> PointReading
         Value::String(text) => Some(PointValue::Text(text.clone())),
         other => other.as_f64().map(PointValue::Number),
     };
-    let encoded = match &typed {
-        Some(PointValue::Enum { tag, .. }) => tag.clone(),
-        _ => point.out.value.encode(),
-    };
     let status = point.out.status.bits();
     let shown = point.out_display.as_deref();
     let shown = shown.filter(|_| !status.contains(StatusBits::NULL));
+    let own = shown_text(&point.out.value, &point.facets);
     let value = point
         .value_display
         .clone()
         .or_else(|| value_in(shown?, &point.facets))
-        .unwrap_or(encoded);
+        .unwrap_or_else(|| own.clone());
     // A null output is commanded by nobody, whatever level its status still names.
     let level = point
         .active_level
@@ -196,7 +186,12 @@ pub(super) fn reading_of(point: PointView, display_name: String) -> PointReading
             .as_ref()
             .map(|level| format!(" @ {level}"))
             .unwrap_or_default();
-        format!("{value} {{{words}}}{level}")
+        let text = if status.contains(StatusBits::NULL) {
+            "-".to_owned()
+        } else {
+            with_unit(own, &point.out.value, &point.facets)
+        };
+        format!("{text} {{{words}}}{level}")
     });
     PointReading {
         display_name,
@@ -269,5 +264,77 @@ pub(super) fn typed_cell(
         flag()
             .or_else(number)
             .or_else(|| text.contains('@').then(choice))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::station::boxp::{Contract, Node};
+
+    /// A point whose load leaves the output out, beside the contract whose texts know no facets.
+    fn at_default(kind: &str, facets: &str, text: Option<&str>) -> (String, Option<String>) {
+        let type_spec = format!("control:{kind}Point");
+        let contract = json!({type_spec.clone(): [
+            {"st":"p","n":"facets","v":{"t":"baja:Facets","v":""}},
+            {"st":"p","n":"out","f":"rtso","v":{"t":format!("baja:Status{kind}"),"d":"false {ok}","s":[
+                {"nm":"p","n":"value","t":"baja:String","d":"false"}]}}]});
+        let contract = Contract::decode(&contract, &type_spec, None).expect("a contract");
+        let mut node =
+            json!({"t":type_spec,"h":"1","s":[{"n":"facets","t":"baja:Facets","v":facets}]});
+        if let Some(text) = text {
+            node["d"] = json!(text);
+        }
+        let node = Node::decode(&node).expect("a node");
+        let point = PointView::read(&node, Some(&contract)).expect("a point");
+        let reading = reading_of(point, String::new());
+        (reading.out, reading.value)
+    }
+
+    #[test]
+    fn an_output_that_was_left_out_is_shown_with_the_facets_of_its_point() {
+        for (kind, facets, text, out, value) in [
+            (
+                "Boolean",
+                "trueText=s:On|falseText=s:Off",
+                None,
+                "Off {ok}",
+                "Off",
+            ),
+            ("Boolean", "", None, "false {ok}", "false"),
+            (
+                "Numeric",
+                "units=u:cubic_feet_per_minute;cfm;(m3)(s-1);*4.719474E-4;|precision=i:0",
+                None,
+                "0 cfm {ok}",
+                "0",
+            ),
+            ("Numeric", "units=u:null;;;;", None, "0.00 {ok}", "0.00"),
+            // In the language of the account, as only the station knows it.
+            (
+                "Numeric",
+                "units=u:celsius;°C;(K);+273.15;|precision=i:1",
+                Some("0,0 °C {ok}"),
+                "0,0 °C {ok}",
+                "0,0",
+            ),
+            // A name of the point is no text of its output.
+            ("Boolean", "falseText=s:Off", Some("Fan"), "Off {ok}", "Off"),
+            (
+                "Enum",
+                "range=E:{Unoccupied=0,Occupied=1}",
+                None,
+                "Unoccupied {ok}",
+                "Unoccupied",
+            ),
+        ] {
+            assert_eq!(
+                at_default(kind, facets, text),
+                (out.to_owned(), Some(value.to_owned())),
+                "{kind} {facets}"
+            );
+        }
     }
 }

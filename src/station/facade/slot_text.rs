@@ -1,11 +1,11 @@
 //! The text of a slot whose display text the station did not send, because it holds the default of its contract
 //! (Tool surface §13.5.1, "merged slots").
 
+use super::points::enum_tag;
 use crate::station::boxp::Node;
 use crate::station::facets::Facets;
-use crate::station::ord::unescape;
 use crate::station::status::{Status, StatusBits};
-use crate::station::value::{Value, parse_double};
+use crate::station::value::Value;
 
 /// The station's display text, else the encoded value, else the text of a struct; none for a slot that tells nothing.
 pub(super) fn slot_text(slot: &Node, facets: &Facets) -> Option<String> {
@@ -108,36 +108,57 @@ fn member_text(member: Option<&Node>, default: (&str, &str), facets: &Facets) ->
         .and_then(|member| member.value.as_deref())
         .unwrap_or(default.1);
     match Value::decode(type_spec, text) {
-        Ok(Value::Boolean(flag)) => {
-            let own = if flag {
+        Ok(value) => with_unit(shown_text(&value, facets), &value, facets),
+        Err(_) => text.to_owned(),
+    }
+}
+
+/// Decimals of a number whose facets name none.
+const USUAL_DECIMALS: usize = 2;
+
+/// A value as a station shows it to an English account, without its unit: facet texts of booleans, tags, numbers with
+/// their decimals.
+pub(super) fn shown_text(value: &Value, facets: &Facets) -> String {
+    let number = match value {
+        Value::Boolean(flag) => {
+            let own = if *flag {
                 facets.true_text()
             } else {
                 facets.false_text()
             };
-            own.map_or_else(|| flag.to_string(), str::to_owned)
+            return own.map_or_else(|| flag.to_string(), str::to_owned);
         }
-        Ok(Value::Enum(choice)) => choice
-            .tag()
-            .or_else(|| facets.range().and_then(|range| range.tag(choice.ordinal)))
-            .map_or_else(|| choice.ordinal.to_string(), unescape),
-        Ok(Value::Double(_) | Value::Float(_)) => number_text(text, facets),
-        _ => text.to_owned(),
+        Value::Enum(choice) => return enum_tag(choice, facets),
+        Value::Double(number) => *number,
+        Value::Float(number) => f64::from(*number),
+        other => return other.encode(),
+    };
+    if !number.is_finite() {
+        return value.encode();
+    }
+    let decimals = facets
+        .precision()
+        .and_then(|precision| usize::try_from(precision).ok())
+        .unwrap_or(USUAL_DECIMALS)
+        .min(17);
+    format!("{number:.decimals$}")
+}
+
+/// The text of a value with its unit, where it is a number that has one.
+pub(super) fn with_unit(text: String, value: &Value, facets: &Facets) -> String {
+    match unit_beside_values(facets).filter(|_| value.as_f64().is_some()) {
+        Some(unit) => format!("{text} {unit}"),
+        None => text,
     }
 }
 
-fn number_text(text: &str, facets: &Facets) -> String {
-    let precision = facets
-        .precision()
-        .and_then(|precision| usize::try_from(precision).ok())
-        .filter(|precision| *precision <= 17);
-    let number = match (parse_double(text), precision) {
-        (Ok(number), Some(precision)) if number.is_finite() => format!("{number:.precision$}"),
-        _ => text.to_owned(),
-    };
-    match facets.unit().map(|unit| unit.symbol()) {
-        Some(symbol) if !symbol.is_empty() => format!("{number} {symbol}"),
-        _ => number,
-    }
+/// The symbol of a unit, else its name; none for the null unit.
+pub(super) fn unit_beside_values(facets: &Facets) -> Option<&str> {
+    let unit = facets.unit().filter(|unit| !unit.is_null())?;
+    Some(match unit.symbol() {
+        "" => unit.name(),
+        symbol => symbol,
+    })
 }
 
 #[cfg(test)]
@@ -174,7 +195,12 @@ mod tests {
         let bare = json!({"n":"in8","t":"baja:StatusBoolean"});
         assert_eq!(text(bare, "").as_deref(), Some("- {null}"));
         for (type_spec, facets, expected) in [
-            ("baja:StatusNumeric", "", "0.0 {ok}"),
+            ("baja:StatusNumeric", "", "0.00 {ok}"),
+            (
+                "baja:StatusNumeric",
+                "units=u:cubic feet per minute;cfm;;;|precision=i:0",
+                "0 cfm {ok}",
+            ),
             (
                 "baja:StatusNumeric",
                 "units=u:celsius;°C;(K);+273.15;|precision=i:2",
@@ -191,7 +217,7 @@ mod tests {
         let alarm = json!({"n":"out","t":"baja:StatusNumeric","s":[
             {"n":"value","t":"baja:Double","v":"21.5"},
             {"n":"status","t":"baja:Status","v":"8;activeLevel=e:17@control:PriorityLevel"}]});
-        assert_eq!(text(alarm, "").as_deref(), Some("21.5 {alarm} @ def"));
+        assert_eq!(text(alarm, "").as_deref(), Some("21.50 {alarm} @ def"));
     }
 
     #[test]
