@@ -3,6 +3,7 @@
 //! The bridge and CAMBER may run meanwhile: changes wait for the store's lock, and readers are kept out only for the moment
 //! of a swap.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -121,13 +122,16 @@ pub fn run(options: &StoreOptions) -> anyhow::Result<Ending> {
     let facility = |id: &Option<String>| id.as_deref().map(FacilityId::parse).transpose();
     let json = options.json;
     match &options.command {
-        StoreCommand::List => show(json, &list(&store)?, list_text)?,
+        StoreCommand::List => {
+            let listing = list(&store)?;
+            show(json, &listing, &list_text(&listing))?;
+        }
         StoreCommand::Verify {
             facility: id,
             strict,
         } => {
             let verdict = store.verify(facility(id)?.as_ref())?;
-            show(json, &verdict, verdict_text)?;
+            show(json, &verdict, &verdict_text(&verdict))?;
             if verdict.is_damaged() {
                 bail!("stored data cannot be read; see what is listed above");
             }
@@ -136,7 +140,8 @@ pub fn run(options: &StoreOptions) -> anyhow::Result<Ending> {
             }
         }
         StoreCommand::Compact { facility: id } => {
-            show(json, &compact(&store, facility(id)?)?, packed_text)?;
+            let packed = compact(&store, facility(id)?)?;
+            show(json, &packed, &packed_text(&packed))?;
         }
         StoreCommand::Prune {
             before,
@@ -144,7 +149,7 @@ pub fn run(options: &StoreOptions) -> anyhow::Result<Ending> {
             yes,
         } => {
             let pruned = prune(&store, facility(id)?, *before, *yes)?;
-            show(json, &pruned, pruned_text)?;
+            show(json, &pruned, &pruned_text(&pruned))?;
         }
         StoreCommand::Remove {
             facility: id,
@@ -162,7 +167,7 @@ pub fn run(options: &StoreOptions) -> anyhow::Result<Ending> {
             writer.remove(&id, reason)?;
             writer.rebuild_catalogue()?;
             let done = json!({"facility_id": id.as_str(), "removed": true});
-            show(json, &done, |_| format!("Removed facility \"{id}\".\n"))?;
+            show(json, &done, &format!("Removed facility \"{id}\".\n"))?;
         }
         StoreCommand::Facility { change } => {
             let (id, state) = match change {
@@ -172,10 +177,9 @@ pub fn run(options: &StoreOptions) -> anyhow::Result<Ending> {
             let id = FacilityId::parse(id)?;
             let changed = writer(&store)?.set_state(&id, state)?;
             let done = json!({"facility_id": id.as_str(), "state": state, "changed": changed});
-            show(json, &done, |_| {
-                let already = if changed { "is now" } else { "was already" };
-                format!("Facility \"{id}\" {already} {}.\n", state.word())
-            })?;
+            let already = if changed { "is now" } else { "was already" };
+            let text = format!("Facility \"{id}\" {already} {}.\n", state.word());
+            show(json, &done, &text)?;
         }
     }
     Ok(Ending::Finished)
@@ -431,7 +435,7 @@ fn verdict_text(verdict: &StoreVerdict) -> String {
     text
 }
 
-fn packed_text(packed: &Vec<Packed>) -> String {
+fn packed_text(packed: &[Packed]) -> String {
     let mut text = String::new();
     for facility in packed {
         let report = facility.report;
@@ -453,7 +457,7 @@ fn packed_text(packed: &Vec<Packed>) -> String {
     text
 }
 
-fn pruned_text(pruned: &Vec<Pruned>) -> String {
+fn pruned_text(pruned: &[Pruned]) -> String {
     let mut text = String::new();
     for facility in pruned {
         let report = facility.report;
@@ -501,17 +505,13 @@ fn size(bytes: u64) -> String {
 }
 
 /// A reader that has seen enough, such as `head`, is no failure.
-fn show<T: Serialize>(
-    json: bool,
-    value: &T,
-    text: impl FnOnce(&T) -> String,
-) -> anyhow::Result<()> {
-    let text = if json {
-        serde_json::to_string_pretty(value)? + "\n"
+fn show(json: bool, value: &impl Serialize, text: &str) -> anyhow::Result<()> {
+    let shown = if json {
+        Cow::Owned(serde_json::to_string_pretty(value)? + "\n")
     } else {
-        text(value)
+        Cow::Borrowed(text)
     };
-    match std::io::stdout().write_all(text.as_bytes()) {
+    match std::io::stdout().write_all(shown.as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("standard output cannot be written"),
     }

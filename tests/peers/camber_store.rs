@@ -310,6 +310,81 @@ async fn we_read_the_stores_of_camber() {
 }
 
 #[tokio::test]
+async fn parts_of_other_programs_are_read_in_every_form_that_the_format_allows() {
+    let Some(peers) = Peers::find("parts_of_other_programs_are_read") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    camber(&peers, &["foreign", text(folder.path())]).await;
+    let store = TrendStore::open(folder.path()).expect("a store");
+    let facilities = store.facilities().expect("facilities");
+    assert_eq!(facilities.len(), 21);
+    let expected: Vec<(i64, f64)> = (0..40)
+        .map(|at| {
+            let value = 50.0 + f64::from(at) / 4.0;
+            (
+                stamp("2024-03-01") + i64::from(at) * 15 * wall_clock::MINUTE,
+                value,
+            )
+        })
+        .collect();
+    let mut unreadable = Vec::new();
+    for facility in &facilities {
+        let read = store.equipment(facility, "AHU-1", &Selection::default());
+        match read {
+            Ok(series) => {
+                let samples: Vec<(i64, f64)> = series.roles["oat"].samples().collect();
+                if facility.as_str() == "integers" {
+                    assert_eq!(samples[39].1, 39.0);
+                } else {
+                    assert_eq!(samples, expected, "{facility}");
+                }
+                let class = if facility.as_str() == "no-class" {
+                    ""
+                } else {
+                    "AHU"
+                };
+                assert_eq!(series.equip_class, class, "{facility}");
+                let points = store.points(facility).expect("points");
+                assert_eq!(points.points.len(), 1, "{facility}");
+                let span = store.read(facility, |view| view.span()).expect("a span");
+                assert_eq!(span, Some((expected[0].0, expected[39].0)), "{facility}");
+            }
+            Err(StoreError::Damaged { problem, .. }) => {
+                unreadable.push(format!("{facility}: {problem}"));
+            }
+            Err(other) => panic!("{facility}: {other}"),
+        }
+    }
+    assert_eq!(
+        unreadable,
+        [
+            "no-role: it has no column \"role\"",
+            "zoned: its stamps carry a time zone; stamps of a store are the site's wall clock",
+            "zstd: it is compressed with ZSTD; Snappy and uncompressed parts are read",
+        ]
+    );
+
+    // Packing rewrites what it can and leaves the rest.
+    let mut writer = store.writer(Duration::from_secs(5)).expect("the lock");
+    for name in ["microseconds", "unsorted", "small-groups"] {
+        assert_eq!(
+            writer.compact(&id(name)).expect("packed").months,
+            1,
+            "{name}"
+        );
+        let verdict = store.verify(Some(&id(name))).expect("a verdict");
+        assert!(
+            verdict.facilities[0].non_canonical.is_empty(),
+            "{verdict:?}"
+        );
+    }
+    for name in ["extra-column", "year-only", "no-partition"] {
+        assert_eq!(writer.compact(&id(name)).expect("left").months, 0, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn camber_and_we_keep_each_other_out() {
     let Some(peers) = Peers::find("camber_and_we_keep_each_other_out") else {
         return;

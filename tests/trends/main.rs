@@ -4,6 +4,7 @@ mod store;
 mod store_commands;
 mod store_damage;
 mod store_kill;
+mod store_random;
 mod store_sharing;
 mod store_support;
 mod store_upkeep;

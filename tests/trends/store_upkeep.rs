@@ -64,6 +64,30 @@ fn equal_stamps_and_values_survive_packing() {
 }
 
 #[test]
+fn parts_of_whole_years_are_read_beside_those_of_months_and_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = TrendStore::create(folder.path()).expect("a store");
+    let mut writer = write(&store);
+    for begin in ["2024-01-31", "2024-03-01", "2024-03-02"] {
+        let rows = point("AHU-1", "oat", begin, 60, 24, 0.0);
+        writer.append(&id("hq"), &[rows], None).expect("appended");
+    }
+    let before = samples(&store, "hq");
+    let year = folder.path().join("facility_id=hq/year=2024");
+    std::fs::rename(
+        year.join("month=1/part-0-0.parquet"),
+        year.join("part-legacy.parquet"),
+    )
+    .expect("moved");
+    assert_eq!(samples(&store, "hq"), before);
+    let report = writer.compact(&id("hq")).expect("packed");
+    assert_eq!((report.months, report.parts_after), (1, 2));
+    assert!(year.join("part-legacy.parquet").exists());
+    assert_eq!(samples(&store, "hq"), before);
+    assert!(store.verify(None).expect("a verdict").is_clean());
+}
+
+#[test]
 fn old_months_are_pruned_and_half_old_ones_stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = TrendStore::create(folder.path()).expect("a store");

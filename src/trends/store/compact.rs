@@ -36,7 +36,7 @@ impl StoreWriter<'_> {
     /// # Errors
     /// A part is damaged, or the disk fails; the facility is as it was.
     pub fn compact(&mut self, facility: &FacilityId) -> Result<CompactReport, StoreError> {
-        self.pack_months(facility, 2)
+        self.pack_months(facility, 1)
     }
 
     /// Packs only months with many small parts, as repeated appends leave them.
@@ -69,6 +69,7 @@ impl StoreWriter<'_> {
         let mut plans = Vec::new();
         for (month, parts) in packed {
             if parts.len() >= worth
+                && !is_as_wanted(&view, &parts)?
                 && let Some(plan) = Plan::of(&view, month, &parts)?
             {
                 plans.push(plan);
@@ -110,6 +111,24 @@ impl StoreWriter<'_> {
         staged.swap_in(self, None)?;
         Ok(report)
     }
+}
+
+/// Whether the footers alone tell that a month is as a bulk write leaves it: a canonical part for each busy equipment.
+fn is_as_wanted(view: &FacilityView, parts: &[&Part]) -> Result<bool, StoreError> {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for part in parts {
+        let facts = view.facts(part)?;
+        let EquipmentRange::One(equip) = &facts.equipment else {
+            return Ok(false);
+        };
+        if !known.insert(equip)
+            || facts.rows < SHARED_BELOW as u64
+            || !facts.layout.departures().is_empty()
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether the rows of a part can move into another one without any reader seeing a difference.

@@ -164,7 +164,11 @@ fn unsupported_codec(metadata: &ParquetMetaData) -> Option<String> {
         .flat_map(|group| group.columns())
         .map(|column| column.compression())
         .find(|codec| !matches!(codec, Compression::UNCOMPRESSED | Compression::SNAPPY))
-        .map(|codec| codec.to_string())
+        .map(|codec| {
+            // Its level in parentheses is of no interest.
+            let text = codec.to_string();
+            text.split('(').next().unwrap_or(&text).to_owned()
+        })
 }
 
 /// Statistics of a column, one per row group with rows; none when one is missing.

@@ -47,6 +47,14 @@ pub struct PointStamps {
     pub stamps: StampRuns,
 }
 
+/// The parts that may hold what is wanted.
+struct Grouped<'a> {
+    /// Parts of a single equipment, by that.
+    own: BTreeMap<&'a str, Vec<&'a Part>>,
+    /// Parts of several.
+    shared: Vec<&'a Part>,
+}
+
 type Points = BTreeMap<(String, String), StampRuns>;
 
 impl FacilityView {
@@ -61,7 +69,7 @@ impl FacilityView {
         options: &ScanOptions<'_>,
         visit: &(dyn Fn(PointStamps) + Sync),
     ) -> Result<(), StoreError> {
-        let (own, shared) = self.grouped(options)?;
+        let Grouped { own, shared } = self.grouped(options)?;
         let mixed = Mutex::new(Points::new());
         in_parallel(&shared, options, |part| {
             let found = self.stamps_of(&[part], options)?;
@@ -90,12 +98,7 @@ impl FacilityView {
         Ok(())
     }
 
-    /// Parts of one equipment by equipment, and the others; only those that may hold what is wanted.
-    #[expect(clippy::type_complexity, reason = "two groups of borrowed parts")]
-    fn grouped<'a>(
-        &'a self,
-        options: &ScanOptions<'_>,
-    ) -> Result<(BTreeMap<&'a str, Vec<&'a Part>>, Vec<&'a Part>), StoreError> {
+    fn grouped<'a>(&'a self, options: &ScanOptions<'_>) -> Result<Grouped<'a>, StoreError> {
         let mut own: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
         let mut shared = Vec::new();
         for part in self.parts() {
@@ -118,7 +121,7 @@ impl FacilityView {
             // Month after month, so that runs go on across borders.
             parts.sort_by_key(|part| part.span());
         }
-        Ok((own, shared))
+        Ok(Grouped { own, shared })
     }
 
     fn stamps_of(&self, parts: &[&Part], options: &ScanOptions<'_>) -> Result<Points, StoreError> {

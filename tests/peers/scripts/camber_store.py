@@ -2,6 +2,7 @@
 
 usage: camber_store.py read STORE [RESAMPLE...]   every frame of every equipment, raw and at each width
        camber_store.py write STORE                stores the cases below, then prints as `read` does
+       camber_store.py foreign STORE              one facility per way in which another program may write a part
        camber_store.py hold STORE SECONDS         holds the store's lock; prints a line when it has it
 
 Frames are printed as {"FACILITY/EQUIP@WIDTH": {"class": C, "stamps": [ns...], "columns": {role: [bits...]}}}, WIDTH empty for
@@ -9,12 +10,15 @@ the stored frame; bits are the 16 hex digits of the double, so that equal means 
 """
 
 import json
+import pathlib
 import struct
 import sys
 import time
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from camber.model.roles import Role
 from camber.store import ParquetStore
 
@@ -79,6 +83,52 @@ def write(path):
     put(index, {Role.POWER: wave(index, 7)}, "annex", "METER-1", "")
 
 
+def foreign(path):
+    """The same samples in every form that the format allows; facilities are named by it."""
+    stamps = pd.date_range("2024-03-01", periods=40, freq="15min")
+    plain = pd.DataFrame({
+        "ts": stamps.astype("datetime64[ns]"), "equip": "AHU-1", "equip_class": "AHU", "role": "oat",
+        "value": [50.0 + at / 4 for at in range(40)],
+    })
+    text = [pa.field(name, pa.string()) for name in ("equip", "equip_class", "role")]
+
+    def schema(ts=pa.timestamp("ns"), text=text, value=pa.float64()):
+        return pa.schema([pa.field("ts", ts), *text, pa.field("value", value)])
+
+    def named(kind):
+        return [pa.field(name, kind) for name in ("equip", "equip_class", "role")]
+
+    def put(facility, frame=plain, schema=schema(), partition="year=2024/month=3", **options):
+        folder = pathlib.Path(path) / f"facility_id={facility}" / partition
+        folder.mkdir(parents=True)
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        options.setdefault("compression", "snappy")
+        pq.write_table(table, folder / "data.parquet", **options)
+
+    put("plain")
+    put("microseconds", schema=schema(ts=pa.timestamp("us")))
+    put("milliseconds", schema=schema(ts=pa.timestamp("ms")))
+    put("int96", use_deprecated_int96_timestamps=True)
+    put("large-strings", schema=schema(text=named(pa.large_string())))
+    put("dictionaries", schema=schema(text=named(pa.dictionary(pa.int32(), pa.string()))))
+    put("no-dictionary", use_dictionary=False)
+    put("page-v2", data_page_version="2.0")
+    put("uncompressed", compression="none")
+    put("no-statistics", write_statistics=False)
+    put("small-groups", row_group_size=7)
+    put("float32", schema=schema(value=pa.float32()))
+    put("integers", frame=plain.assign(value=list(range(40))), schema=schema(value=pa.int64()))
+    put("year-only", partition="year=2024")
+    put("no-partition", partition=".")
+    put("extra-column", frame=plain.assign(quality="good"),
+        schema=schema().append(pa.field("quality", pa.string())))
+    put("no-class", frame=plain.assign(equip_class=None))
+    put("unsorted", frame=plain.iloc[::-1])
+    put("zoned", frame=plain.assign(ts=plain["ts"].dt.tz_localize("UTC")), schema=schema(ts=pa.timestamp("ns", "UTC")))
+    put("zstd", compression="zstd")
+    put("no-role", frame=plain.drop(columns="role"), schema=schema(text=text[:2]))
+
+
 def main():
     command, path, *rest = sys.argv[1:]
     if command == "write":
@@ -86,6 +136,9 @@ def main():
         json.dump(frames(path, rest), sys.stdout)
     elif command == "read":
         json.dump(frames(path, rest), sys.stdout)
+    elif command == "foreign":
+        foreign(path)
+        print("{}")
     elif command == "hold":
         with ParquetStore(path).lock():
             print("held", flush=True)
