@@ -47,6 +47,9 @@ impl PointOrds {
 
 /// Knows which station point a stored point is.
 pub trait PointDirectory: Send + Sync {
+    /// The facility whose points the site model describes; none when that is unclear.
+    fn facility(&self) -> Option<String>;
+
     /// The points of a facility, as the site model has them now.
     fn ords(&self, facility: &str) -> Arc<PointOrds>;
 }

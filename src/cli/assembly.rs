@@ -27,10 +27,12 @@ use crate::mcp::http::connections::ConnectionLimits;
 use crate::mcp::http::health::{
     Health, KnowledgeHealth, KnowledgeProbe, StationHealth, StationProbe,
 };
+use crate::mcp::station_points::StationPoints;
 use crate::prompts::camber::capability_prompts;
 use crate::prompts::{PromptRegistry, site_prompts};
 use crate::resources::ResourceRegistry;
 use crate::resources::equipment::equipment;
+use crate::resources::equipment_trends::EquipmentWithTrends;
 use crate::resources::kinds::KindsCatalog;
 use crate::resources::overview::OverviewResource;
 use crate::resources::point::{PointResource, StationChanges};
@@ -161,7 +163,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
     };
     let audit = AuditTrail::new(&config.data_dir, AuditOptions::default(), clock.clone());
     let gate = WriteGate::new(policy.clone(), audit.clone(), stations.clone(), clock);
-    let capabilities = capabilities(config, &policy)?;
+    let capabilities = capabilities(config, &policy, &knowledge)?;
     let access = capabilities
         .as_ref()
         .map_or_else(CapabilityAccess::default, |service| {
@@ -170,7 +172,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
     let own = OwnParts {
         gate: &gate,
         setup,
-        capabilities: access,
+        capabilities: access.clone(),
     };
     let tools = tools(config, stations.clone(), knowledge.clone(), own)?;
     let mut bridge = Bridge::new(tools, resources(&knowledge, stations), prompts(&knowledge));
@@ -260,7 +262,7 @@ pub fn definitions_only() -> anyhow::Result<Bridge> {
     let tools = tools(&config, stations.clone(), knowledge.clone(), own)?;
     Ok(Bridge::new(
         tools,
-        resources(&knowledge, stations),
+        resources(&knowledge, stations, CapabilityAccess::default()),
         prompts(&knowledge),
     ))
 }
@@ -322,6 +324,7 @@ struct OwnParts<'a> {
 fn capabilities(
     config: &Config,
     policy: &SharedPolicy,
+    knowledge: &Arc<KnowledgeStore>,
 ) -> anyhow::Result<Option<Arc<CapabilityService>>> {
     let run_configs = RunConfigs::read(&policy.current().camber.run_configs)
         .context("camber.config cannot be used")?;
@@ -333,7 +336,10 @@ fn capabilities(
             return Ok(None);
         }
     };
-    let workspace = Workspace::new(store).with_run_configs(run_configs);
+    let points = StationPoints::new(knowledge.clone(), store.clone(), config.facility_id.clone());
+    let workspace = Workspace::new(store)
+        .with_run_configs(run_configs)
+        .with_points(Arc::new(points));
     Ok(Some(Arc::new(CapabilityService::start(workspace)?)))
 }
 
@@ -373,12 +379,19 @@ pub fn offer(config: &Config) -> Offer {
 }
 
 /// The six of the tool surface in its order, then ours (Tool surface §10).
-fn resources(knowledge: &Arc<KnowledgeStore>, stations: SharedStations) -> ResourceRegistry {
+fn resources(
+    knowledge: &Arc<KnowledgeStore>,
+    stations: SharedStations,
+    capabilities: CapabilityAccess,
+) -> ResourceRegistry {
     let changes = Arc::new(StationChanges(stations.clone()));
     ResourceRegistry::default()
         .with(OverviewResource::new(knowledge.clone()))
         .with(KindsCatalog(knowledge.clone()))
-        .with(equipment(knowledge.clone()))
+        .with(EquipmentWithTrends::new(
+            equipment(knowledge.clone()),
+            capabilities,
+        ))
         .with(space(knowledge.clone()))
         .with(standalone_point(knowledge.clone()))
         .with(SamplesResource)

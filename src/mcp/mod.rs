@@ -13,6 +13,7 @@
 //! - [`http`]: the HTTP front: checks, sessions, replies, `/health`.
 //! - [`stdio`]: the same service over standard input and output.
 //! - [`capability_stdio`], [`capability_session`]: the capabilities alone over standard input and output.
+//! - [`station_points`]: which station point a stored point is.
 //! - [`relay`]: a stdio server that passes everything on to a running bridge.
 
 pub mod auth;
@@ -28,5 +29,6 @@ pub mod metrics;
 pub mod protocol;
 pub mod relay;
 pub mod service;
+pub mod station_points;
 pub mod stdio;
 pub mod subscriptions;

@@ -16,7 +16,7 @@ pub fn equipment(knowledge: Arc<KnowledgeStore>) -> EntryResource {
             other_prefixes: Vec::new(),
             name: "equipment".into(),
             description: "One piece of equipment of the knowledge model: name, type, space, ord, and the ords of its \
-                          points by role."
+                          points by role; with how complete its stored trends are, for those who may see them."
                 .into(),
             mime_type: "application/json",
         }

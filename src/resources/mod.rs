@@ -11,6 +11,7 @@
 //! A resource has either a fixed URI or a template with one variable (Tool surface §10).
 
 pub mod equipment;
+pub mod equipment_trends;
 pub mod kinds;
 pub mod knowledge_entry;
 pub mod ord_completion;

@@ -38,6 +38,24 @@ impl CapabilityAccess {
         }
     }
 
+    /// The facility of the station itself, where it is known.
+    pub fn station_facility(&self) -> Option<String> {
+        let points = self.service.as_ref()?.workspace().points.as_ref()?;
+        points.facility()
+    }
+
+    /// Answers one call for the caller of `context`; none where there is no store.
+    pub async fn answer(
+        &self,
+        context: &CallContext,
+        name: &str,
+        arguments: Value,
+    ) -> Option<Result<CapabilityResult, CapabilityError>> {
+        let service = self.service.as_ref()?;
+        let caller = self.caller(service, &context.principal);
+        Some(service.call(name, arguments, caller, &context.cancel).await)
+    }
+
     fn caller(&self, service: &CapabilityService, principal: &Principal) -> CallerPolicy {
         let policy = self.policy.current();
         let rules = policy.camber.of(principal.user());
@@ -118,19 +136,15 @@ impl Tool for CapabilityTool {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let Some(service) = &self.access.service else {
-                return Ok(failure(
-                    &CapabilityError::new(
-                        FailureCode::Unavailable,
-                        "there is no trends store; ingest trends first",
-                    )
-                    .with("retryable", false),
-                ));
-            };
-            let caller = self.access.caller(service, &context.principal);
             let arguments = Value::Object(arguments.values().clone());
             let name = self.definition.name;
-            let outcome = service.call(name, arguments, caller, &context.cancel).await;
+            let Some(outcome) = self.access.answer(context, name, arguments).await else {
+                let error = CapabilityError::new(
+                    FailureCode::Unavailable,
+                    "there is no trends store; its log line at the start of the bridge says why",
+                );
+                return Ok(failure(&error.with("retryable", false)));
+            };
             match outcome {
                 Ok(result) => Ok(output(result)),
                 Err(error) if is_fault(error.code) => Err(ToolError::new(

@@ -2,5 +2,7 @@
 
 mod figures;
 mod policy;
+mod stdio;
 mod store_yard;
+mod surface;
 mod unsound_store;
