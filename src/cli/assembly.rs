@@ -175,7 +175,11 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         capabilities: access.clone(),
     };
     let tools = tools(config, stations.clone(), knowledge.clone(), own)?;
-    let mut bridge = Bridge::new(tools, resources(&knowledge, stations), prompts(&knowledge));
+    let mut bridge = Bridge::new(
+        tools,
+        resources(&knowledge, stations, access),
+        prompts(&knowledge),
+    );
     bridge.fixed_revision = config.fixed_revision;
     bridge.switches.set(config);
     bridge.metric_sources = vec![

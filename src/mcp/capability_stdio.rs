@@ -132,6 +132,10 @@ fn next(line: Option<Result<Result<String, LineFault>, LinesCodecError>>) -> Nex
     match line {
         Ok(line) if line.trim().is_empty() => Next::Blank,
         Ok(line) => match Incoming::parse(line.as_bytes()) {
+            Ok(Incoming::Request { id, .. }) if !is_plain_id(&id) => Next::Fault(json!({
+                "jsonrpc": "2.0",
+                "error": {"code": -32600, "message": "The 'id' of a request must be a string or an integer."},
+            })),
             Ok(message) => Next::Message(message),
             Err(malformed) => Next::Fault(without_null_id(malformed.body())),
         },
@@ -144,6 +148,11 @@ fn next(line: Option<Result<Result<String, LineFault>, LinesCodecError>>) -> Nex
             "error": {"code": -32700, "message": "The line is not UTF-8."},
         })),
     }
+}
+
+/// Other ids are refused here (CAMBER core §11.3).
+fn is_plain_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
 }
 
 /// An answer to what had no readable id has none (CAMBER core §11.3).

@@ -4,6 +4,7 @@
 //! test prints why it is skipped. With it, a missing program is a failure.
 
 mod browser;
+mod camber_capabilities;
 mod camber_store;
 mod conformance;
 #[path = "../../examples/conformance_server/fixtures/mod.rs"]
