@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 
-use niagara_bridge::trends::store::{
-    FacilityId, PointStamps, ScanOptions, StampRuns, TrendStore, wall_clock,
-};
+use niagara_bridge::trends::store::{FacilityId, ScanOptions, StampRuns, TrendStore, wall_clock};
 
 /// What was found.
 pub struct Found {
@@ -28,20 +25,14 @@ pub fn of(
     equips: Option<&BTreeSet<String>>,
     threads: NonZeroUsize,
 ) -> Found {
-    let all: Mutex<Vec<PointStamps>> = Mutex::default();
     let options = ScanOptions {
         equips,
         threads,
         ..ScanOptions::default()
     };
-    store
-        .read(facility, |view| {
-            view.scan_stamps(&options, &|point| {
-                all.lock().expect("points").push(point);
-            })
-        })
+    let all = store
+        .read(facility, |view| view.stamps(&options))
         .expect("a scan");
-    let all = all.into_inner().expect("points");
     let stamps = || all.iter().map(|point| &point.stamps);
     let first = stamps().filter_map(StampRuns::first).min().unwrap_or(0);
     let last = stamps().filter_map(StampRuns::last).max().unwrap_or(0);

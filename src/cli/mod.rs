@@ -91,7 +91,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::User(options) => user::run(options, &arguments.logging).await,
         Command::Probe(options) => probe::run(&options, &arguments.logging).await,
         Command::Audit(options) => audit::run(&options),
-        Command::Store(options) => store::run(&options),
+        Command::Store(options) => store::run(&options, &arguments.logging),
         Command::Camber(options) => camber::run(options, &arguments.logging).await,
         Command::Docs(options) => docs::run(&options),
     }

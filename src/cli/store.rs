@@ -13,10 +13,12 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
+use super::arguments::LogOptions;
+use super::logging;
 use super::serve::{environment, usual_place};
 use super::shutdown::Ending;
-use crate::config::Config;
 use crate::config::load::read;
+use crate::config::{Config, LogFormat};
 use crate::trends::store::lock::wait_from_environment;
 use crate::trends::store::wall_clock::{iso, parse_bound};
 use crate::trends::store::{
@@ -117,7 +119,8 @@ fn day(text: &str) -> Result<i64, String> {
 ///
 /// # Errors
 /// There is no store, it cannot be read or changed, or `verify` found damage.
-pub fn run(options: &StoreOptions) -> anyhow::Result<Ending> {
+pub fn run(options: &StoreOptions, log: &LogOptions) -> anyhow::Result<Ending> {
+    let _level = logging::start(log, LogFormat::Text, "warn");
     let store = TrendStore::open(folder(&options.place)?)?;
     let facility = |id: &Option<String>| id.as_deref().map(FacilityId::parse).transpose();
     let json = options.json;
@@ -131,7 +134,12 @@ pub fn run(options: &StoreOptions) -> anyhow::Result<Ending> {
             strict,
         } => {
             let verdict = store.verify(facility(id)?.as_ref())?;
-            show(json, &verdict, &verdict_text(&verdict))?;
+            let checked = Checked {
+                ok: !verdict.is_damaged(),
+                clean: verdict.is_clean(),
+                verdict: &verdict,
+            };
+            show(json, &checked, &verdict_text(&verdict))?;
             if verdict.is_damaged() {
                 bail!("stored data cannot be read; see what is listed above");
             }
@@ -196,6 +204,17 @@ fn folder(place: &StorePlace) -> anyhow::Result<PathBuf> {
 
 fn writer(store: &TrendStore) -> Result<StoreWriter<'_>, StoreError> {
     store.writer(wait_from_environment())
+}
+
+/// What `store verify` prints as JSON.
+#[derive(Debug, Serialize)]
+struct Checked<'a> {
+    /// Everything can be read.
+    ok: bool,
+    /// There is nothing to remark.
+    clean: bool,
+    #[serde(flatten)]
+    verdict: &'a StoreVerdict,
 }
 
 /// One facility of `store list`.
@@ -377,11 +396,11 @@ fn list_text(listing: &Listing) -> String {
             (None, Some(start), Some(end)) => {
                 let _ = writeln!(
                     text,
-                    "\n  {start} to {end}: {} points of {} equipment, {} samples in {} parts, {}",
-                    facility.n_points,
+                    "\n  {start} to {end}: {} of {} equipment, {} samples in {}, {}",
+                    counted(facility.n_points, "point"),
                     facility.n_equipment,
                     facility.rows,
-                    facility.parts,
+                    counted(facility.parts, "part"),
                     size(facility.bytes)
                 );
             }
@@ -397,10 +416,10 @@ fn verdict_text(verdict: &StoreVerdict) -> String {
     for facility in &verdict.facilities {
         let _ = writeln!(
             text,
-            "{}: {} samples in {} parts, {}",
+            "{}: {} samples in {}, {}",
             facility.facility_id,
             facility.rows,
-            facility.parts,
+            counted(facility.parts, "part"),
             size(facility.bytes)
         );
         for (what, remarks) in [
@@ -445,11 +464,11 @@ fn packed_text(packed: &[Packed]) -> String {
         } else {
             writeln!(
                 text,
-                "{}: {} samples of {} months packed, {} parts became {}",
+                "{}: {} samples of {} packed, {} became {}",
                 facility.facility_id,
                 report.rows,
-                report.months,
-                report.parts_before,
+                counted(report.months, "month"),
+                counted(report.parts_before, "part"),
                 report.parts_after
             )
         };
@@ -467,10 +486,10 @@ fn pruned_text(pruned: &[Pruned]) -> String {
         } else {
             writeln!(
                 text,
-                "{}: {} samples in {} parts, {}, {}",
+                "{}: {} samples in {}, {}, {}",
                 facility.facility_id,
                 report.rows,
-                report.parts,
+                counted(report.parts, "part"),
                 size(report.bytes),
                 if facility.removed {
                     "removed"
@@ -481,6 +500,12 @@ fn pruned_text(pruned: &[Pruned]) -> String {
         };
     }
     text
+}
+
+/// A number with its noun.
+fn counted(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
 }
 
 /// Bytes as people read them.

@@ -58,7 +58,7 @@ fn a_store_is_listed_checked_packed_pruned_and_removed() {
     assert_eq!(code, 0);
     assert!(
         printed.starts_with(
-            "hq (Head office), active, America/Chicago\n  2024-01-01T00:00:00 to 2024-03-15T23:00:00: 1 points of 1 \
+            "hq (Head office), active, America/Chicago\n  2024-01-01T00:00:00 to 2024-03-15T23:00:00: 1 point of 1 \
              equipment, 144 samples in 6 parts, "
         ),
         "{printed}"
@@ -70,6 +70,13 @@ fn a_store_is_listed_checked_packed_pruned_and_removed() {
     let (code, printed, _) = store(root, &["verify", "--strict"]);
     assert_eq!(code, 0);
     assert!(printed.ends_with("The store is whole.\n"), "{printed}");
+
+    let checked = json(root, &["verify"]);
+    assert_eq!(
+        (&checked["ok"], &checked["clean"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(checked["facilities"][0]["parts"], 6);
 
     let packed = json(root, &["compact"]);
     assert_eq!(packed[0]["parts_after"], 3);

@@ -134,6 +134,37 @@ fn a_removed_facility_leaves_a_tombstone_and_nothing_else() {
 }
 
 #[test]
+fn a_removal_that_was_killed_lets_no_data_in_and_can_be_finished() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = TrendStore::create(folder.path()).expect("a store");
+    let mut writer = write(&store);
+    let rows = [point("AHU-1", "oat", "2024-03-01", 60, 3, 0.0)];
+    let registration = Registration::active(Some("Head office"), None);
+    writer
+        .append(&id("hq"), &rows, Some(&registration))
+        .expect("appended");
+    // The tombstone is written first.
+    std::fs::write(
+        folder.path().join("_tombstones.json"),
+        r#"{"hq": {"name": "Head office", "state": "active"}}"#,
+    )
+    .expect("written");
+    let error = writer.append(&id("hq"), &rows, None).expect_err("buried");
+    assert!(error.to_string().contains("was removed"), "{error}");
+    writer.remove(&id("hq"), "sold").expect("finished");
+    assert!(store.known_facilities().expect("facilities").is_empty());
+
+    std::fs::write(folder.path().join("_tombstones.json"), "?").expect("damaged");
+    let error = writer
+        .append(&id("annex"), &rows, None)
+        .expect_err("damaged");
+    assert!(
+        matches!(error, StoreError::RegistryDamaged { .. }),
+        "{error}"
+    );
+}
+
+#[test]
 fn leftovers_are_told_by_verify_and_tidied_up_by_the_next_writer() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = TrendStore::create(folder.path()).expect("a store");

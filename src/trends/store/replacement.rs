@@ -107,7 +107,10 @@ impl StagedFacility {
         // A second name of the same content; where the file system has none, a copy.
         if std::fs::hard_link(&from, &to).is_err() {
             std::fs::copy(&from, &to).map_err(failed("copy", &from))?;
-            std::fs::File::open(&to)
+            // Windows syncs no file that is open for reading only.
+            std::fs::OpenOptions::new()
+                .write(true)
+                .open(&to)
                 .and_then(|file| file.sync_all())
                 .map_err(failed("sync", &to))?;
         }

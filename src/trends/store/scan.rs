@@ -58,9 +58,26 @@ struct Grouped<'a> {
 type Points = BTreeMap<(String, String), StampRuns>;
 
 impl FacilityView {
+    /// The stamps of every selected point with samples, sorted by equipment and role.
+    ///
+    /// # Errors
+    /// As [`FacilityView::scan_stamps`].
+    pub fn stamps(&self, options: &ScanOptions<'_>) -> Result<Vec<PointStamps>, StoreError> {
+        let all = Mutex::new(Vec::new());
+        self.scan_stamps(options, &|point| {
+            all.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(point);
+        })?;
+        let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        all.sort_unstable_by(|a: &PointStamps, b| (&a.equip, &a.role).cmp(&(&b.equip, &b.role)));
+        Ok(all)
+    }
+
     /// Hands the stamps of every selected point with samples to `visit`, equipment by equipment in no certain order.
     ///
     /// Parts of one equipment are read month by month and given out at once; parts of several equipment are read first.
+    /// Inside of [`super::TrendStore::read`], which may read twice, [`FacilityView::stamps`] is the safer one.
     ///
     /// # Errors
     /// A part that may hold selected points is damaged or was replaced, or the scan was cancelled.

@@ -224,21 +224,22 @@ impl<'s> StoreWriter<'s> {
     }
 
     fn check_may_exist(&self, facility: &FacilityId) -> Result<(), StoreError> {
-        let known = self.store.known_facilities()?;
-        if known.contains(facility) {
-            return Ok(());
-        }
         let refused = |problem: String| {
             Err(StoreError::Refused(format!(
                 "the facility id \"{facility}\" cannot be used: {problem}; choose another one"
             )))
         };
-        if facility.is_all_digits() {
-            return refused("it is made of digits only, which CAMBER takes for numbers".to_owned());
-        }
+        // Also while a removal that was killed is not finished yet.
         let buried = tombstones::read(self.root())?;
         if buried.contains_key(facility.as_str()) {
             return refused("it belonged to a facility that was removed".to_owned());
+        }
+        let known = self.store.known_facilities()?;
+        if known.contains(facility) {
+            return Ok(());
+        }
+        if facility.is_all_digits() {
+            return refused("it is made of digits only, which CAMBER takes for numbers".to_owned());
         }
         let twin = known
             .iter()
