@@ -99,6 +99,10 @@ pub struct Config {
     pub inbound: InboundLimits,
     pub body_limit: usize,
     pub facility_id: Option<String>,
+    /// Pause between two readings of histories into the trend store; zero = none by itself.
+    pub ingest_every: Duration,
+    /// How many days back they are read.
+    pub ingest_days: u32,
     pub camber: CamberRules,
     pub log_format: LogFormat,
     pub log_level: String,
@@ -170,6 +174,8 @@ impl Config {
             },
             body_limit: settings.count("limits.bodyMiB") * 1024 * 1024,
             facility_id: settings.text("trends.facilityId").map(str::to_owned),
+            ingest_every: settings.seconds("trends.ingestMinutes") * 60,
+            ingest_days: settings.count("trends.ingestDays") as u32,
             camber: CamberRules::read(settings)?,
             log_format: if settings.text("log.format") == Some("json") {
                 LogFormat::Json

@@ -7,6 +7,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
+use super::ingest::IngestArguments;
 use super::store::StoreOptions;
 use crate::station::fox::probe::{FOX_PORT, FOXS_PORT};
 
@@ -64,6 +65,8 @@ pub enum Command {
     Audit(AuditOptions),
     /// Look after the trends store: what it holds, whether it is whole, packing, pruning, removing.
     Store(StoreOptions),
+    /// Read the histories of mapped points into the trends store.
+    Ingest(IngestArguments),
     /// Answer one call of a capability over stored trends, or serve the capabilities alone.
     Camber(CamberOptions),
     /// Write the tables of tools, resources and prompts into the README.

@@ -102,6 +102,11 @@ impl StationEnd {
         }
     }
 
+    /// The station as the service account sees it.
+    pub fn service(&self) -> &Arc<StationFacade> {
+        &self.service
+    }
+
     /// The sessions of users.
     pub fn users(&self) -> &Arc<UserStations> {
         &self.users
@@ -224,6 +229,18 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         knowledge,
         capabilities,
     })
+}
+
+/// The station as its service account sees it, for commands that serve nobody; it is not asked yet.
+///
+/// # Errors
+/// No station is configured, or its settings cannot be used.
+pub fn service_facade(config: &Config) -> anyhow::Result<StationFacade> {
+    let station = config.station.as_ref().context(
+        "station.url is not set; fill in the block 'station' of the configuration (`niagara-bridge init` writes one)",
+    )?;
+    let make = facades(station.clone(), SystemClock::shared());
+    Ok(make(&station.user, station.password.clone())?)
 }
 
 fn open_knowledge(config: &Config, policy: SharedPolicy) -> KnowledgeStore {

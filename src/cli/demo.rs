@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 use super::arguments::{DemoOptions, LogOptions};
 use super::assembly::assemble;
 use super::data_folder::DataFolder;
+use super::ingest_schedule::IngestSchedule;
 use super::init::mint_token;
 use super::logging;
 use super::serve::{resume_audit, start_http};
@@ -27,6 +28,9 @@ use crate::knowledge::{DocumentFormat, KnowledgeState, KnowledgeStore, demo_mode
 
 /// The environment variable that the printed stdio configuration uses.
 const TOKEN_VARIABLE: &str = "NIAGARA_BRIDGE_TOKEN";
+
+/// Days of trends that are read first: a season is there within a minute, the year follows.
+const RECENT_DAYS: u32 = 90;
 
 /// Runs the demo until it is ended.
 ///
@@ -67,12 +71,17 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     let (stop, watcher) = shutdown::watch();
     let assembly = assemble(&config)?;
     resume_audit(&assembly);
-    let (server, end) = start_http(assembly, &config, stop).await?;
+    let schedule = IngestSchedule::of(&config, &assembly)?;
+    let (server, end) = start_http(assembly, &config, stop.clone()).await?;
     print!(
         "{}",
         greeting(&server.endpoint(), &station.url(), &token, &users, &mapped)
     );
+    let schedule = schedule.map(|schedule| schedule.aloud(RECENT_DAYS).start(&stop));
     server.wait().await;
+    if let Some(schedule) = schedule {
+        schedule.end().await;
+    }
     let ending = watcher.await.unwrap_or(Ending::Finished);
     end.close().await;
     station.shutdown().await;
@@ -107,6 +116,8 @@ fn demo_config(
             "station": { "url": station, "user": account.user, "password": account.password },
             "limits": { "requestsPerSecond": 0 },
             "writes": { "enabled": true, "confirmDestructive": !test_setup },
+            "trends": { "ingestMinutes": 15 },
+            "camber": { "allow": "all-active" },
         })
         .to_string(),
     );

@@ -2,8 +2,9 @@
 //!
 //! - [`arguments`]: what can be typed.
 //! - [`assembly`]: configuration → a bridge that can be served; [`metric_sources`]: what its parts tell the metrics.
-//! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`camber`], [`docs`]: one
-//!   file per command.
+//! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`ingest`], [`camber`],
+//!   [`docs`]: one file per command.
+//! - [`ingest_schedule`]: ingest in the background of a bridge that serves.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
 //! - [`logging`], [`shutdown`], [`data_folder`]: log lines, signals, the lock of the data folder.
 //!
@@ -17,6 +18,8 @@ pub mod camber;
 pub mod data_folder;
 pub mod demo;
 pub mod docs;
+pub mod ingest;
+pub mod ingest_schedule;
 pub mod init;
 pub mod logging;
 pub mod metric_sources;
@@ -92,6 +95,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Probe(options) => probe::run(&options, &arguments.logging).await,
         Command::Audit(options) => audit::run(&options),
         Command::Store(options) => store::run(&options, &arguments.logging),
+        Command::Ingest(options) => Box::pin(ingest::run(options, &arguments.logging)).await,
         Command::Camber(options) => camber::run(options, &arguments.logging).await,
         Command::Docs(options) => docs::run(&options),
     }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::arguments::{LogOptions, ServeOptions};
 use super::assembly::{Assembly, StationEnd, assemble};
 use super::data_folder::DataFolder;
+use super::ingest_schedule::IngestSchedule;
 use super::logging::{self, LogSwitch};
 use super::reload::{Reload, log_level};
 use super::shutdown::{self, Ending};
@@ -44,6 +45,8 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     resume_audit(&assembly);
     let (stop, watcher) = shutdown::watch();
     greet(&assembly, &config, stop.clone());
+    let schedule = IngestSchedule::of(&config, &assembly)?;
+    let schedule = schedule.map(|schedule| schedule.start(&stop));
     let source = file.map(|file| Source {
         file,
         settings,
@@ -57,6 +60,9 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
         serve_stdio(assembly, caller, source, stop.clone()).await?;
     } else {
         serve_http(assembly, &config, source, stop.clone()).await?;
+    }
+    if let Some(schedule) = schedule {
+        schedule.end().await;
     }
     if stop.is_cancelled() {
         return Ok(watcher.await.unwrap_or(Ending::Finished));

@@ -389,6 +389,18 @@ pub const KEYS: &[Key] = &[
         "Name of this site in the trend store. Empty: made from the station's name.",
     ),
     key(
+        "trends.ingestMinutes",
+        Kind::Whole(0, 10_080),
+        "0",
+        "Pause between two readings of new records of all mapped points into the trend store; 0 = none by itself.",
+    ),
+    key(
+        "trends.ingestDays",
+        Kind::Whole(1, 36_500),
+        "400",
+        "How many days back records are read into the trend store.",
+    ),
+    key(
         "camber.allow",
         Kind::List,
         "[]",
@@ -446,7 +458,7 @@ pub const KEYS: &[Key] = &[
 
 /// Keys that are accepted, so that files written for the in-station module load, while nothing acts on them in this
 /// version; `init` leaves them out. Whoever gives one its function takes it off this list.
-pub const WITHOUT_FUNCTION: &[&str] = &["trends.facilityId"];
+pub const WITHOUT_FUNCTION: &[&str] = &[];
 
 /// The key of that path.
 pub fn find(path: &str) -> Option<&'static Key> {

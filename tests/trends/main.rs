@@ -1,5 +1,10 @@
 //! The trends store: what was written is read again, whatever happens in between.
 
+#[path = "../tools/support.rs"]
+mod bench;
+mod ingest;
+mod ingest_kill;
+mod ingest_support;
 mod store;
 mod store_commands;
 mod store_damage;

@@ -13,6 +13,7 @@ use super::overrides::unit_symbol;
 use super::rows::Row;
 use super::sample::SampleKind;
 use crate::station::error::StationError;
+use crate::station::facets::Facets;
 use crate::station::http::CallScope;
 use crate::station::obix::history::HistoryInfo;
 use crate::station::ord::{Ord, SlotPath, unescape};
@@ -49,6 +50,8 @@ pub struct ListedHistory {
     pub kind: Option<SampleKind>,
     /// Unit symbol of the values.
     pub units: Option<String>,
+    /// How the values are shown, the unit with its definition among it.
+    pub facets: Facets,
     pub time_zone: Option<String>,
     /// Absolute ords that the station names as source, the extension of a local history.
     pub sources: Vec<String>,
@@ -358,6 +361,7 @@ fn read_row(row: &Row<'_>) -> Option<ListedHistory> {
         device: device_of(&id),
         kind: record_type.as_deref().and_then(SampleKind::of_record_type),
         units: unit_symbol(&facets),
+        facets,
         time_zone: row.cell(4).some().map(zone_id),
         point_ord: point_of(&sources, record_type.as_deref()),
         interval_millis: interval.as_deref().and_then(interval_millis),

@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 
 use chrono::{DateTime, FixedOffset};
+use chrono_tz::Tz;
 
 use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
+use super::histories::ListedHistory;
 use super::history_reading::Reading;
 use super::rows::RowsEnd;
 use super::sample::{HistorySample, SampleKind};
@@ -23,6 +25,17 @@ pub const HISTORY_SCAN_LIMIT: usize = 500_000;
 pub struct HistoryRequest<'a> {
     /// A control point or a history extension.
     pub ord: &'a Ord,
+    /// First instant, included.
+    pub from: DateTime<FixedOffset>,
+    /// Last instant, included.
+    pub to: DateTime<FixedOffset>,
+    /// Most records to visit.
+    pub limit: usize,
+}
+
+/// Which records of a known history are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct HistorySpan {
     /// First instant, included.
     pub from: DateTime<FixedOffset>,
     /// Last instant, included.
@@ -77,7 +90,43 @@ impl StationFacade {
     ) -> FacadeResult<HistoryRead> {
         let zone = self.zone(scope).await?;
         let source = self.history_source(scope, request.ord).await?;
-        let mut reading = Reading::new(zone, &request, source);
+        let span = HistorySpan {
+            from: request.from,
+            to: request.to,
+            limit: request.limit,
+        };
+        self.read_source(scope, zone, source, span, take).await
+    }
+
+    /// Visits the records of a history that [`StationFacade::histories`] listed, oldest first.
+    ///
+    /// # Errors
+    /// As [`StationFacade::read_history`].
+    pub async fn read_listed_history(
+        &self,
+        scope: &CallScope,
+        history: &ListedHistory,
+        span: HistorySpan,
+        take: &mut (dyn FnMut(HistorySample) + Send),
+    ) -> FacadeResult<HistoryRead> {
+        let zone = self.zone(scope).await?;
+        let source = HistorySource {
+            id: history.id.clone(),
+            kind: history.kind,
+            facets: history.facets.clone(),
+        };
+        self.read_source(scope, zone, source, span, take).await
+    }
+
+    async fn read_source(
+        &self,
+        scope: &CallScope,
+        zone: Tz,
+        source: HistorySource,
+        span: HistorySpan,
+        take: &mut (dyn FnMut(HistorySample) + Send),
+    ) -> FacadeResult<HistoryRead> {
+        let mut reading = Reading::new(zone, span, source);
         match self.read_pages(scope, &mut reading, take).await {
             Ok(()) => Ok(reading.read),
             Err(error) if self.may_fall_back(&error) && reading.read.rows == 0 => self

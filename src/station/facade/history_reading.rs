@@ -6,7 +6,7 @@ use chrono::{DateTime, FixedOffset, Utc};
 use chrono_tz::Tz;
 
 use super::error::FacadeResult;
-use super::history::{HistoryRead, HistoryRequest, HistorySource};
+use super::history::{HistoryRead, HistorySource, HistorySpan};
 use super::rows::Row;
 use super::sample::{
     HistorySample, SampleKind, SampleValue, kind_of_cell, parse_trend_flags, parse_value,
@@ -86,12 +86,12 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(zone: Tz, request: &HistoryRequest<'_>, source: HistorySource) -> Self {
+    pub(super) fn new(zone: Tz, span: HistorySpan, source: HistorySource) -> Self {
         Self {
             zone,
-            to: request.to,
-            limit: request.limit,
-            cursor: request.from,
+            to: span.to,
+            limit: span.limit,
+            cursor: span.from,
             seen: 0,
             skip: 0,
             page_left: 0,

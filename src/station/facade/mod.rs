@@ -106,7 +106,7 @@ pub use described_points::{DescribedPoint, DescribedPoints};
 pub use error::{FacadeError, FacadeResult};
 pub use fox_port::FoxState;
 pub use histories::{HistoryExtent, HistoryFilter, ListedHistory};
-pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest};
+pub use history::{HISTORY_SCAN_LIMIT, HistoryRead, HistoryRequest, HistorySpan};
 pub use identity::{InterfaceState, ServiceState, StationReport, ZoneSource};
 pub use interfaces::Interface;
 pub use links::{LinkPlan, LinkState, MadeLink, NewLink, RemovedLink};

@@ -1,0 +1,218 @@
+//! What an ingest did, at the end.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::mapped_points::Refusal;
+use super::plan::{IngestPlan, PlannedPoint};
+use super::reading::Piece;
+use super::sample_rule::SampleCounts;
+
+/// Something about one history that a person should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PointRemark {
+    pub equip: String,
+    pub role: String,
+    pub history: String,
+    /// Goes on behind the name of the history.
+    pub text: String,
+}
+
+/// The summary.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IngestReport {
+    pub facility: String,
+    pub zone: String,
+    /// Points that have a place in the store.
+    pub points: usize,
+    /// Points of which new samples were stored.
+    pub points_with_samples: usize,
+    pub counts: SampleCounts,
+    /// Records that were read.
+    pub records: u64,
+    pub gaps: u64,
+    /// Files that were added.
+    pub parts: usize,
+    pub refused: Vec<Refusal>,
+    pub remarks: Vec<PointRemark>,
+    pub without_class: usize,
+    pub without_role: usize,
+    pub elapsed: Duration,
+    with_samples: BTreeMap<usize, u64>,
+    refused_before: usize,
+}
+
+impl IngestReport {
+    pub(super) fn of(plan: &IngestPlan) -> Self {
+        let mut report = Self {
+            facility: plan.facility.to_string(),
+            zone: plan.clock.zone().name().to_owned(),
+            points: plan.points.len(),
+            refused: plan.refused.clone(),
+            refused_before: plan.refused.len(),
+            without_class: plan.without_class.len(),
+            without_role: plan.without_role,
+            ..Self::default()
+        };
+        for point in &plan.points {
+            for text in &point.found.remarks {
+                report.remark(point, "", text);
+            }
+        }
+        report
+    }
+
+    pub(super) fn take(&mut self, point: &PlannedPoint, piece: &Piece) {
+        self.counts.add(&piece.counts);
+        self.records += piece.records;
+        self.gaps += piece.gaps;
+        *self.with_samples.entry(piece.point).or_default() += piece.counts.kept;
+        for text in &piece.remarks {
+            self.remark(point, &piece.progress.history, text);
+        }
+        if piece.counts.out_of_order > 0 {
+            let text = format!(
+                "holds {} records that were written after later ones: the station's clock was put back",
+                piece.counts.out_of_order
+            );
+            self.remark(point, &piece.progress.history, &text);
+        }
+    }
+
+    fn remark(&mut self, point: &PlannedPoint, history: &str, text: &str) {
+        let history = match history {
+            "" => point.found.source.history_id().unwrap_or("its history"),
+            history => history,
+        };
+        self.remarks.push(PointRemark {
+            equip: point.mapped.equip.clone(),
+            role: point.mapped.mapped_as.clone(),
+            history: history.to_owned(),
+            text: text.to_owned(),
+        });
+    }
+
+    /// Points whose reading failed, as against those that were refused before.
+    pub(super) fn refused_while_reading(&self) -> &[Refusal] {
+        self.refused.get(self.refused_before..).unwrap_or_default()
+    }
+
+    pub(super) fn finish(&mut self, elapsed: Duration) {
+        self.points_with_samples = self.with_samples.values().filter(|kept| **kept > 0).count();
+        self.elapsed = elapsed;
+    }
+
+    /// Samples per second, of those that were stored.
+    pub fn samples_per_second(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 {
+            self.counts.kept as f64 / seconds
+        } else {
+            0.0
+        }
+    }
+
+    /// The summary as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        let dropped: BTreeMap<&str, u64> = self
+            .counts
+            .dropped
+            .iter()
+            .map(|(reason, count)| (reason.word(), *count))
+            .collect();
+        serde_json::json!({
+            "facility": self.facility,
+            "timeZone": self.zone,
+            "points": self.points,
+            "pointsWithNewSamples": self.points_with_samples,
+            "records": self.records,
+            "samples": self.counts.kept,
+            "dropped": dropped,
+            "gaps": self.gaps,
+            "outOfOrder": self.counts.out_of_order,
+            "repeatedHour": self.counts.repeated_hour,
+            "withoutStatus": self.counts.without_status,
+            "parts": self.parts,
+            "notIngested": self.refused,
+            "remarks": self.remarks,
+            "equipmentWithoutClass": self.without_class,
+            "pointsWithoutRole": self.without_role,
+            "seconds": (self.elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
+            "samplesPerSecond": self.samples_per_second().round(),
+        })
+    }
+
+    /// The summary in words.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "Facility {} ({}): {} new samples of {} of {} points in {} files, {:.1} s ({:.0} samples/s).",
+            self.facility,
+            self.zone,
+            self.counts.kept,
+            self.points_with_samples,
+            self.points,
+            self.parts,
+            self.elapsed.as_secs_f64(),
+            self.samples_per_second()
+        );
+        let dropped: Vec<String> = self
+            .counts
+            .dropped
+            .iter()
+            .map(|(reason, count)| format!("{count} {}", reason.word()))
+            .collect();
+        if !dropped.is_empty() {
+            let _ = writeln!(
+                text,
+                "{} records are no samples: {}.",
+                self.counts.dropped_in_all(),
+                dropped.join(", ")
+            );
+        }
+        for (count, what) in [
+            (self.gaps, "gaps in histories of regular interval"),
+            (
+                self.counts.repeated_hour,
+                "times the clock showed an hour again (autumn)",
+            ),
+            (
+                self.counts.without_status,
+                "samples of which the station told no status",
+            ),
+            (
+                self.without_class as u64,
+                "pieces of equipment have a type that CAMBER has no class for",
+            ),
+            (
+                self.without_role as u64,
+                "mapped points have a role that CAMBER does not know",
+            ),
+        ] {
+            if count > 0 {
+                let _ = writeln!(text, "{count} {what}.");
+            }
+        }
+        for remark in &self.remarks {
+            let _ = writeln!(
+                text,
+                "{} {}: {} {}.",
+                remark.equip, remark.role, remark.history, remark.text
+            );
+        }
+        for refusal in &self.refused {
+            let _ = writeln!(
+                text,
+                "Not ingested: {} {}: {}.",
+                refusal.equip, refusal.role, refusal.reason
+            );
+        }
+        text
+    }
+}

@@ -1,0 +1,420 @@
+//! Histories of mapped points come into the store as the station has them, once, whatever happens to them meanwhile.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mock_station::model::facets::Facets;
+use mock_station::model::history::{CollectionInterval, HistoryRecord, StoredHistory};
+use mock_station::model::{Station, Value};
+use niagara_bridge::trends::ingest::sample_rule::DropReason;
+use niagara_bridge::trends::ingest::{IngestError, IngestPlan, IngestReport, IngestRequest};
+use niagara_bridge::trends::site_time::SiteClock;
+use niagara_bridge::trends::store::wall_clock::{iso, stamp_of};
+use niagara_bridge::trends::store::{FacilityState, Selection};
+
+use crate::ingest_support::{FACILITY, NOW, Site, last_days};
+use crate::store_support::{id, samples};
+
+/// Bits of a status that make a value unusable.
+const INVALID: u32 = 0x57;
+const HIDDEN: u8 = 0x4;
+
+/// `equip role time value` of every sample that the station's model holds for a plan, sorted.
+fn expected(station: &Station, plan: &IngestPlan) -> Vec<String> {
+    let (from, to) = (plan.wanted.begin(), plan.wanted.end());
+    let clock = SiteClock::new(station.zone());
+    let mut lines = Vec::new();
+    for point in &plan.points {
+        let history = station
+            .histories
+            .get(point.found.source.history_id().expect("a listed history"))
+            .expect("a history of the model");
+        for record in history.records(from, to, station.now()) {
+            if record.status & INVALID != 0 || record.trend_flags & HIDDEN != 0 {
+                continue;
+            }
+            let value = match record.value {
+                Value::Double(number) => point.found.conversion.apply(number),
+                Value::Boolean(on) => f64::from(u8::from(on)),
+                other => panic!("{} records {other:?}", history.id),
+            };
+            let stamp = stamp_of(record.timestamp.with_timezone(&clock.zone()).naive_local());
+            let (equip, role) = (&point.mapped.equip, &point.mapped.role.role);
+            lines.push(format!(
+                "{equip} {role} {} {value}",
+                iso(stamp.expect("a stamp"))
+            ));
+        }
+    }
+    lines.sort();
+    lines
+}
+
+#[tokio::test]
+async fn the_store_holds_what_the_station_recorded_across_the_change_to_winter_time() {
+    let site = Site::new().await;
+    let request = last_days(3, site.now());
+    let plan = site.plan(&request).await.expect("a plan");
+    let table = plan.table();
+    assert!(
+        table.contains("ahu-1") && table.contains("supply_air_temp") && table.contains("about 288"),
+        "{table}"
+    );
+    let lines = expected(&site.bench.model(), &plan);
+    let report = site.ingest(&request).await;
+    assert!(report.refused.is_empty(), "{:?}", report.refused);
+    let stored = samples(&site.store, FACILITY);
+    assert_eq!(report.counts.kept, stored.len() as u64);
+    assert!(stored.len() > 3_000, "{}", stored.len());
+    // The hour that the night had twice is there twice.
+    let repeated = |line: &&String| line.starts_with("ahu-1 supply_air_temp 2026-11-01T01:30");
+    assert_eq!(stored.iter().filter(repeated).count(), 2);
+    assert!(report.counts.repeated_hour > 0);
+    for (stored, expected) in stored.iter().zip(&lines) {
+        assert_eq!(stored, expected);
+    }
+    assert_eq!(stored.len(), lines.len());
+
+    let registry = site.store.registry();
+    let entry = registry.entry(FACILITY).expect("registered");
+    assert_eq!(entry.state(), Some(FacilityState::Active));
+    assert_eq!(
+        entry.time_zone(|_| None).as_deref(),
+        Some("America/New_York")
+    );
+    assert_eq!(entry.name(), Some("Harborview"));
+    let series = site
+        .store
+        .equipment(&id(FACILITY), "ahu-1", &Selection::default())
+        .expect("a series");
+    assert_eq!(series.equip_class, "AHU");
+    let text = report.to_text();
+    assert!(
+        text.starts_with("Facility harborview (America/New_York): "),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_second_run_changes_nothing_and_later_ones_bring_what_is_new_and_what_was_before() {
+    let site = Site::new().await;
+    site.ingest(&last_days(1, site.now())).await;
+    let first = samples(&site.store, FACILITY);
+    let again = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(
+        (again.counts.kept, again.parts),
+        (0, 0),
+        "{}",
+        again.to_text()
+    );
+    assert_eq!(samples(&site.store, FACILITY), first);
+
+    site.wait(60);
+    let later = site.ingest(&last_days(1, site.now())).await;
+    assert!(
+        later.counts.kept > 0 && later.remarks.is_empty(),
+        "{}",
+        later.to_text()
+    );
+    // Days before the first ones: what is stored is not read again.
+    let request = last_days(4, site.now());
+    let backfill = site.ingest(&request).await;
+    let plan = site.plan(&request).await.expect("a plan");
+    let lines = expected(&site.bench.model(), &plan);
+    let stored = samples(&site.store, FACILITY);
+    assert_eq!(stored, lines);
+    assert_eq!(
+        stored.len() as u64,
+        first.len() as u64 + later.counts.kept + backfill.counts.kept
+    );
+}
+
+#[tokio::test]
+async fn a_lost_note_of_progress_doubles_nothing() {
+    let site = Site::new().await;
+    let request = last_days(2, site.now());
+    site.ingest(&request).await;
+    let stored = samples(&site.store, FACILITY);
+    let note = site.store.root().join(".ingest").join("harborview.json");
+    for damage in ["", "{\"schema\": 1, \"points\": 3}"] {
+        if damage.is_empty() {
+            std::fs::remove_file(&note).expect("the note");
+        } else {
+            std::fs::write(&note, damage).expect("written");
+        }
+        site.ingest(&last_days(1, site.now())).await;
+        assert_eq!(samples(&site.store, FACILITY), stored, "{damage}");
+    }
+    site.wait(30);
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert!(report.counts.kept > 0);
+    assert_eq!(
+        samples(&site.store, FACILITY).len() as u64,
+        stored.len() as u64 + report.counts.kept
+    );
+}
+
+#[tokio::test]
+async fn force_reads_all_again_and_puts_it_in_the_place_of_what_was_stored() {
+    let site = Site::new().await;
+    let request = IngestRequest {
+        only: Default::default(),
+        ..last_days(1, site.now())
+    };
+    let report = site.ingest(&request).await;
+    let stored = samples(&site.store, FACILITY);
+    assert!(report.points_with_samples > 200, "{}", report.to_text());
+    let forced = IngestRequest {
+        force: true,
+        ..request.clone()
+    };
+    let again = site.ingest(&forced).await;
+    assert_eq!(again.counts.kept, report.counts.kept);
+    assert_eq!(samples(&site.store, FACILITY), stored);
+    let third = site.ingest(&request).await;
+    assert_eq!(third.counts.kept, 0, "{}", third.to_text());
+    let part = IngestRequest {
+        force: true,
+        ..last_days(1, site.now())
+    };
+    assert!(matches!(
+        site.plan(&part).await,
+        Err(IngestError::ForcePart)
+    ));
+}
+
+/// The air handler with one role alone, its history given.
+fn knowledge(more: &str) -> String {
+    format!(
+        "equipment_types:\n- {{id: ahu}}\nequipment:\n- id: ahu-1\n  type: ahu\n  points: {{supply_air_temp: 'station:|slot:/Drivers/BacnetNetwork/AHU1/points/SAT'}}\n{more}"
+    )
+}
+
+/// Id of the history of that role.
+fn history_of(station: &Station) -> String {
+    station
+        .histories
+        .iter()
+        .find(|history| {
+            history
+                .source_ord
+                .as_ref()
+                .is_some_and(|ord| ord.contains("/AHU1/points/SAT/"))
+        })
+        .map(|history| history.id.clone())
+        .expect("the history of AHU1's SAT")
+}
+
+/// Every minute a record from `first` on, counting up.
+fn records(first: &str, values: std::ops::Range<u32>) -> Vec<HistoryRecord> {
+    let first: DateTime<Utc> = first.parse().expect("a time");
+    values
+        .clone()
+        .map(|value| {
+            let minutes = TimeDelta::minutes(i64::from(value - values.start));
+            HistoryRecord::ok(first + minutes, f64::from(value))
+        })
+        .collect()
+}
+
+fn put(
+    station: &mut Station,
+    records: Vec<HistoryRecord>,
+    edit: impl FnOnce(&mut mock_station::model::History),
+) {
+    let mut history = station
+        .histories
+        .get(&history_of(station))
+        .expect("a history")
+        .clone();
+    history.records = Arc::new(StoredHistory::new(records));
+    history.interval = CollectionInterval::Every(60_000);
+    edit(&mut history);
+    station.histories.insert(history);
+}
+
+async fn with_records(records: Vec<HistoryRecord>, more: &str) -> Site {
+    Site::edited(
+        |station| put(station, records, |_| {}),
+        Some(&knowledge(more)),
+    )
+    .await
+}
+
+fn said(report: &IngestReport, word: &str) {
+    let all: Vec<&str> = report
+        .remarks
+        .iter()
+        .map(|remark| remark.text.as_str())
+        .collect();
+    assert!(
+        all.iter().any(|text| text.contains(word)),
+        "{word}: {all:?}"
+    );
+}
+
+#[tokio::test]
+async fn records_that_are_no_samples_are_counted_by_reason() {
+    let mut some = records("2026-11-02T10:00:00Z", 0..10);
+    some[1].status = 0x4;
+    some[2].status = 0x40;
+    some[3].trend_flags = HIDDEN;
+    some[4].value = Value::Double(f64::NAN);
+    some[5].trend_flags = 0x2;
+    some[6].status = 0x8;
+    some.remove(8);
+    let site = with_records(some, "").await;
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(
+        (report.counts.kept, report.records, report.gaps),
+        (5, 9, 2),
+        "{}",
+        report.to_text()
+    );
+    let dropped: Vec<(DropReason, u64)> = report.counts.dropped.clone().into_iter().collect();
+    assert_eq!(
+        dropped,
+        [
+            (DropReason::Down, 1),
+            (DropReason::Null, 1),
+            (DropReason::Hidden, 1),
+            (DropReason::NotANumber, 1)
+        ]
+    );
+    said(&report, "clock was put back");
+}
+
+#[tokio::test]
+async fn a_history_that_was_cleared_goes_on_and_that_is_said() {
+    let site = with_records(records("2026-11-02T10:00:00Z", 0..60), "").await;
+    site.ingest(&last_days(1, site.now())).await;
+    let later = records("2026-11-02T15:25:00Z", 100..110);
+    put(&mut site.bench.mock.station().write(), later, |_| {});
+    site.wait(30);
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(report.counts.kept, 10, "{}", report.to_text());
+    said(&report, "was cleared or renewed");
+    assert_eq!(samples(&site.store, FACILITY).len(), 70);
+    let quiet = site.ingest(&last_days(1, site.now())).await;
+    assert!(quiet.remarks.is_empty(), "{}", quiet.to_text());
+}
+
+#[tokio::test]
+async fn a_small_history_tells_how_far_it_reaches_and_what_was_lost_when_it_rolled_over() {
+    let site = Site::edited(
+        |station| {
+            put(
+                station,
+                records("2026-11-02T10:00:00Z", 0..400),
+                |history| {
+                    history.capacity = Some(100);
+                },
+            );
+        },
+        Some(&knowledge("")),
+    )
+    .await;
+    // 320 of the records are there by now, and the last 100 are kept.
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(report.counts.kept, 100, "{}", report.to_text());
+    said(
+        &report,
+        "its last 100 records only, which reach back 99 minutes",
+    );
+    let all = records("2026-11-02T10:00:00Z", 0..1000);
+    put(&mut site.bench.mock.station().write(), all, |history| {
+        history.capacity = Some(100)
+    });
+    site.wait(300);
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(report.counts.kept, 100);
+    said(
+        &report,
+        "has rolled over since the last ingest: records between",
+    );
+}
+
+#[tokio::test]
+async fn a_history_under_a_new_name_goes_on_where_the_old_one_was_left() {
+    let some = records("2026-11-02T10:00:00Z", 0..60);
+    let site = with_records(some.clone(), "").await;
+    site.ingest(&last_days(1, site.now())).await;
+    let old = history_of(&site.bench.model());
+    put(
+        &mut site.bench.mock.station().write(),
+        records("2026-11-02T10:00:00Z", 0..80),
+        |history| {
+            history.id = "/Harborview/NewName".to_owned();
+        },
+    );
+    let (knowledge, named) = (
+        knowledge("  histories: {supply_air_temp: /Harborview/NewName}\n"),
+        last_days(1, site.now()),
+    );
+    let (_, tree) = niagara_bridge::knowledge::format::parse("test", &knowledge).expect("YAML");
+    let document = niagara_bridge::knowledge::decode::decode("test", tree)
+        .expect("a model")
+        .document;
+    let site = Site {
+        knowledge: niagara_bridge::knowledge::KnowledgeModel::new(document),
+        ..site
+    };
+    let report = site.ingest(&named).await;
+    assert_eq!(report.counts.kept, 20, "{}", report.to_text());
+    said(
+        &report,
+        &format!("was read from {old} and goes on with /Harborview/NewName"),
+    );
+}
+
+#[tokio::test]
+async fn a_celsius_history_is_stored_in_fahrenheit_and_a_contradictory_one_is_not() {
+    let celsius = |history: &mut mock_station::model::History| {
+        history.value_facets = Facets::numeric("celsius", 1)
+    };
+    let edit =
+        |station: &mut Station| put(station, records("2026-11-02T10:00:00Z", 20..22), celsius);
+    let site = Site::edited(edit, Some(&knowledge(""))).await;
+    // The point shows degrees Fahrenheit: which of the two is right, nobody knows.
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(report.counts.kept, 0);
+    assert!(
+        report.refused[0].reason.contains("celsius"),
+        "{:?}",
+        report.refused
+    );
+
+    let site = Site::edited(
+        edit,
+        Some(&knowledge("  units: {supply_air_temp: celsius}\n")),
+    )
+    .await;
+    site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(
+        samples(&site.store, FACILITY),
+        [
+            "ahu-1 supply_air_temp 2026-11-02T05:00:00 68",
+            "ahu-1 supply_air_temp 2026-11-02T05:01:00 69.8"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_facility_in_another_zone_is_left_alone() {
+    let site = with_records(records("2026-11-02T10:00:00Z", 0..2), "").await;
+    site.ingest(&last_days(1, site.now())).await;
+    let text =
+        std::fs::read_to_string(site.store.root().join("_facilities.json")).expect("a registry");
+    let moved = text.replace("America/New_York", "Europe/Berlin");
+    std::fs::write(site.store.root().join("_facilities.json"), moved).expect("written");
+    let now: DateTime<Utc> = NOW.parse().expect("a time");
+    let error = site
+        .plan(&last_days(1, now))
+        .await
+        .expect_err("another zone")
+        .to_string();
+    assert!(
+        error.contains("Europe/Berlin") && error.contains("station.timeZone"),
+        "{error}"
+    );
+}
