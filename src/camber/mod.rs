@@ -39,3 +39,6 @@ pub use registry::CapabilityRegistry;
 pub use result::CapabilityResult;
 pub use service::CapabilityService;
 pub use workspace::{PointDirectory, PointOrds, Workspace};
+
+#[cfg(test)]
+mod hostile_text_tests;

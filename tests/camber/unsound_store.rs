@@ -1,7 +1,9 @@
 //! Licences and damage: what cannot be established is refused, and one facility's harm is nobody else's.
 
-use niagara_bridge::camber::FailureCode;
+use niagara_bridge::camber::call::Call;
+use niagara_bridge::camber::{CallerPolicy, CapabilityResult, FailureCode};
 use niagara_bridge::trends::store::FacilityState;
+use niagara_bridge::trends::store::wall_clock::parse_bound;
 use niagara_bridge::trends::store::writer::Registration;
 use serde_json::{Map, Value, json};
 
@@ -205,4 +207,76 @@ fn point_9_a_swap_in_progress_is_retryable() {
     drop(yard.writer());
     let after = yard.call(&["hq"], "points", json!({"facility_id": "hq"}));
     assert_eq!(after.map(|found| found.data["count"].clone()), Ok(json!(0)));
+}
+
+#[test]
+fn point_9_whatever_was_answered_while_a_writer_removed_files_is_thrown_away() {
+    let yard = StoreYard::new();
+    let two_years = vec![
+        column("oat", stamps("2023-03-01", 60, 24)),
+        column("oat", stamps("2024-03-01", 60, 24)),
+    ];
+    for column in two_years {
+        yard.append("hq", &[equipment("AHU-1", "AHU", vec![column])]);
+    }
+    let caller = CallerPolicy::of(["hq"]);
+    let told = |_: &Call<'_>| Ok(CapabilityResult::of(json!({"is": "old"})));
+    let first = yard.answer(&caller, told).expect("nobody writes");
+    assert_eq!(first.data["is"], "old");
+    let store = yard.store.clone();
+    let pruned = yard.answer(&caller, move |call| {
+        let mut writer = store
+            .writer(std::time::Duration::from_secs(5))
+            .expect("the lock");
+        let before = parse_bound("2024-01-01").expect("a time");
+        writer.prune(&id("hq"), before).expect("a prune");
+        told(call)
+    });
+    let error = pruned.expect_err("a writer removed files meanwhile");
+    assert_eq!(error.code, FailureCode::Unavailable);
+    assert_eq!(
+        Value::Object(error.data.clone()),
+        json!({"retryable": true, "facility_id": "hq"})
+    );
+    // Samples that are added meanwhile take nothing from what was read.
+    let store = yard.store.clone();
+    let appended = yard.answer(&caller, move |call| {
+        let mut writer = store
+            .writer(std::time::Duration::from_secs(5))
+            .expect("the lock");
+        writer.append(&id("hq"), &rows(), None).expect("an append");
+        told(call)
+    });
+    assert!(appended.is_ok(), "{appended:?}");
+}
+
+#[test]
+fn the_same_call_has_the_same_fact_ids_until_the_data_change() {
+    let yard = StoreYard::new();
+    yard.append("hq", &rows());
+    yard.append("annex", &rows());
+    let fact = |arguments: Value| {
+        let found = yard
+            .call(&["hq", "annex"], "points", arguments)
+            .expect("points");
+        found.facts[0]["id"].clone()
+    };
+    let hq = json!({"facility_id": "hq"});
+    let before = fact(hq.clone());
+    assert_eq!(before, fact(hq.clone()));
+    assert_ne!(before, fact(json!({"facility_id": "hq", "limit": 5})));
+    assert_ne!(before, fact(json!({"facility_id": "annex"})));
+    yard.append(
+        "hq",
+        &[equipment(
+            "AHU-2",
+            "AHU",
+            vec![column("oat", stamps("2024-03-02", 60, 3))],
+        )],
+    );
+    assert_ne!(
+        before,
+        fact(hq),
+        "after an ingest a model must not cite what it read before"
+    );
 }
