@@ -54,7 +54,12 @@ where
                             line = lines.next(), if reading => match next(line) {
                                 Next::End => reading = false,
                                 Next::Blank => {}
-                                Next::Fault(error) => put(&mut output, &error).await?,
+                                Next::Fault(error) => {
+                                    if !put_or_end(&mut output, &error).await? {
+                                        call.cancel.cancel();
+                                        return Ok(());
+                                    }
+                                }
                                 Next::Message(Incoming::Notification { method, params })
                                     if method == "notifications/cancelled" =>
                                 {

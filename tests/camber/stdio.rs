@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use niagara_bridge::camber::{CallerPolicy, CapabilityService};
+use niagara_bridge::camber::call::Call;
+use niagara_bridge::camber::{
+    CallerPolicy, Capability, CapabilityDefinition, CapabilityError, CapabilityRegistry,
+    CapabilityResult, CapabilityService,
+};
 use niagara_bridge::mcp::capability_stdio::serve;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
@@ -12,6 +16,35 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::store_yard::StoreYard;
+
+/// Works until nobody waits for it any longer.
+struct Endless;
+
+impl Capability for Endless {
+    fn definition(&self) -> CapabilityDefinition {
+        CapabilityDefinition {
+            name: "endless",
+            title: "Endless",
+            description: "Never ends by itself.",
+            input_schema: json!({"type": "object"}),
+            output_schema: json!({"type": "object"}),
+            long_running: true,
+            reads_store: false,
+            own_output: &[],
+        }
+    }
+
+    fn run(
+        &self,
+        call: &Call<'_>,
+        _arguments: &Map<String, Value>,
+    ) -> Result<CapabilityResult, CapabilityError> {
+        loop {
+            call.watch.check()?;
+            std::thread::yield_now();
+        }
+    }
+}
 
 struct Client {
     requests: WriteHalf<DuplexStream>,
@@ -23,7 +56,12 @@ struct Client {
 impl Client {
     fn new() -> Self {
         let yard = StoreYard::with_a_day();
-        let service = Arc::new(CapabilityService::start(yard.workspace()).expect("a service"));
+        let service = CapabilityService::start(yard.workspace()).expect("a service");
+        Self::of(yard, service)
+    }
+
+    fn of(yard: StoreYard, service: CapabilityService) -> Self {
+        let service = Arc::new(service);
         let (client, server) = tokio::io::duplex(1 << 22);
         let (input, output) = tokio::io::split(server);
         let caller = CallerPolicy::of(["hq"]);
@@ -220,4 +258,27 @@ async fn bad_lines_are_told_and_survived_and_the_end_of_input_is_the_end() {
         .await
         .expect("a task")
         .expect("an orderly end");
+}
+
+#[tokio::test]
+async fn a_call_that_its_client_takes_back_ends_and_gets_no_answer() {
+    let yard = StoreYard::new();
+    let registry =
+        CapabilityRegistry::of([Box::new(Endless) as Box<dyn Capability>]).expect("a registry");
+    let service = CapabilityService::with(registry, yard.workspace()).expect("a service");
+    let mut client = Client::of(yard, service);
+    client
+        .request("initialize", json!({"protocolVersion": "2025-11-25"}))
+        .await;
+    // The second waits for the first, and is taken back before its turn.
+    for id in ["first", "second"] {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "endless"}});
+        client.send(call.to_string().as_bytes()).await;
+    }
+    for id in ["second", "first"] {
+        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+        client.send(cancel.to_string().as_bytes()).await;
+    }
+    let next = client.request("ping", json!({})).await;
+    assert_eq!((&next["id"], &next["result"]), (&json!(7), &json!({})));
 }
