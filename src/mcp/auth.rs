@@ -1,6 +1,7 @@
 //! Who a bearer is (Tool surface §3).
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use ring::digest::{SHA256, digest};
@@ -36,6 +37,8 @@ pub struct Authenticator {
     api_token: Option<Secret>,
     users: Option<Arc<dyn UserTokens>>,
     open: bool,
+    /// The last token of each user who came in, so that logs mask it: the bridge itself keeps digests only.
+    presented: Mutex<HashMap<String, Secret>>,
 }
 
 impl Authenticator {
@@ -45,6 +48,7 @@ impl Authenticator {
             api_token: api_token.filter(|token| !token.expose().is_empty()),
             users,
             open: false,
+            presented: Mutex::default(),
         }
     }
 
@@ -54,6 +58,7 @@ impl Authenticator {
             api_token: None,
             users: None,
             open: true,
+            presented: Mutex::default(),
         }
     }
 
@@ -85,12 +90,25 @@ impl Authenticator {
             return Ok(Principal::Service);
         }
         match &self.users {
-            Some(users) => users
-                .resolve(token)
-                .await
-                .map(|name| Principal::User { name })
-                .ok_or(AuthFailure::Invalid),
+            Some(users) => {
+                let name = users.resolve(token).await.ok_or(AuthFailure::Invalid)?;
+                self.mask(&name, token);
+                Ok(Principal::User { name })
+            }
             None => Err(AuthFailure::Invalid),
+        }
+    }
+
+    fn mask(&self, name: &str, token: &str) {
+        let mut presented = self
+            .presented
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_known = presented
+            .get(name)
+            .is_some_and(|known| known.expose() == token);
+        if !is_known {
+            presented.insert(name.to_owned(), Secret::new(token));
         }
     }
 }

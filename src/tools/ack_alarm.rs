@@ -68,10 +68,19 @@ impl Tool for AckAlarm {
         Box::pin(async move {
             let choice = choice(&arguments)?;
             let station = self.0.reading_station(context)?;
-            let alarms = station
+            let found = station
                 .alarms_to_acknowledge(&scope(context), choice)
-                .await
-                .map_err(|error| choice_error(error, choice))?;
+                .await;
+            let alarms = match found {
+                Ok(alarms) => alarms,
+                Err(error) => {
+                    let (AlarmChoice::Uuid(ord) | AlarmChoice::Source(ord)) = choice;
+                    let request =
+                        WriteRequest::new("ackAlarm", "acknowledge", ord, arguments.values());
+                    let error = choice_error(error, choice);
+                    return Err(self.0.not_possible(context, &request, error).await);
+                }
+            };
             let (known, open): (Vec<_>, Vec<_>) = alarms
                 .into_iter()
                 .partition(|alarm| alarm.is_acknowledged == Some(true));

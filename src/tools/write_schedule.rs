@@ -230,7 +230,15 @@ impl<'a> Call<'a> {
         let edit = edit_of(arguments.values())?;
         let station = gate.reading_station(context)?;
         let plan = station.plan_schedule(&scope(context), &ord, &edit).await;
-        let plan = plan.map_err(|error| edit_error(error, text))?;
+        let plan = match plan.map_err(|error| edit_error(error, text)) {
+            Ok(plan) => plan,
+            Err(error) if arguments.boolean("dryRun", false) => return Err(error),
+            Err(error) => {
+                let request =
+                    WriteRequest::new("writeSchedule", "schedule", text, arguments.values());
+                return Err(gate.not_possible(context, &request, error).await);
+            }
+        };
         let at = match arguments.optional_string("at").map(str::trim) {
             None | Some("") => station.now(),
             Some(at) => parse_client_time(at, plan.zone).map_err(|error| {

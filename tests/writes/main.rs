@@ -8,7 +8,6 @@ mod action_tool;
 mod alarms;
 mod crew;
 mod doubt;
-mod every_tool;
 mod gate;
 mod links;
 mod office;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mock_station::model::accounts::{self, AHU1_CATEGORY, Account};
 use mock_station::model::audit::AuditOperation;
 use niagara_bridge::audit::{AuditOptions, AuditTrail, JOURNAL_NAME, LOG_NAME, verify};
-use niagara_bridge::clock::{SystemClock, TestClock};
+use niagara_bridge::clock::{SharedClock, SystemClock, TestClock};
 use niagara_bridge::config::Config;
 use niagara_bridge::config::load::Settings;
 use niagara_bridge::config::policy::{Policy, SharedPolicy};
@@ -66,6 +66,24 @@ impl Office {
 
     /// With other keys of `writes`, and another disk under the audit.
     pub async fn with(writes: Value, audit: AuditOptions) -> Self {
+        let clock = TestClock::at("2026-03-02T12:00:00Z".parse().expect("time"));
+        Self::timed(writes, audit, Arc::new(clock), SystemClock::shared(), None).await
+    }
+
+    /// With sessions that remember missing interfaces and failed logins by the test's own clock, and that ask once.
+    pub async fn by_the_clock() -> Self {
+        let clock = TestClock::at("2026-03-02T12:00:00Z".parse().expect("time"));
+        let clock = Arc::new(clock);
+        Self::timed(json!({}), AuditOptions::default(), clock.clone(), clock, Some(0)).await
+    }
+
+    async fn timed(
+        writes: Value,
+        audit: AuditOptions,
+        clock: Arc<TestClock>,
+        sessions: SharedClock,
+        retries: Option<usize>,
+    ) -> Self {
         let site = site().await;
         add_own_point(&site);
         let folder = tempfile::tempdir().expect("a folder");
@@ -77,10 +95,14 @@ impl Office {
         }
         let url: url::Url = site.frozen.station.url().parse().expect("an address");
         let types = TypeCache::new();
+        let session_clock = sessions.clone();
         let make = move |user: &str, password: Secret| {
             let mut options = WebOptions::new(url.clone(), user, password);
             options.limits.requests_per_second = 0;
-            let session = WebSession::new(options, SystemClock::shared())?;
+            if let Some(retries) = retries {
+                options.limits.read_retries = retries;
+            }
+            let session = WebSession::new(options, session_clock.clone())?;
             Ok(StationFacade::new(session, types.clone(), None))
         };
         let bridge = accounts::BRIDGE;
@@ -94,9 +116,8 @@ impl Office {
             Credentials::Vault(Box::new(vault)),
             Box::new(make),
             limits,
-            SystemClock::shared(),
+            sessions,
         ));
-        let clock = Arc::new(TestClock::at("2026-03-02T12:00:00Z".parse().expect("time")));
         let policy = SharedPolicy::new(policy(writes));
         let trail = AuditTrail::new(folder.path(), audit, clock.clone());
         let gate = WriteGate::new(policy.clone(), trail.clone(), users.clone(), clock.clone());

@@ -3,7 +3,7 @@
 
 use super::error::{About, failed};
 use super::{StationWrite, Stop, WriteFailure, WriteGate, WriteRequest, reason, scope};
-use crate::tools::{CallContext, ToolError};
+use crate::tools::{CallContext, ErrorCode, ToolError};
 
 /// A write that was found to be possible.
 #[derive(Debug)]
@@ -68,5 +68,26 @@ impl WriteGate {
                 Err(stop.error)
             }
         }
+    }
+
+    /// Records that a write was found impossible by a look that a tool took by itself; gives the error back with what
+    /// every refusal of the station carries.
+    pub async fn not_possible(
+        &self,
+        context: &CallContext,
+        request: &WriteRequest<'_>,
+        error: ToolError,
+    ) -> ToolError {
+        let error = match error.code {
+            ErrorCode::PermissionDenied => About::of(&context.principal, request).on(error),
+            _ => error,
+        };
+        let stop = Stop {
+            error,
+            policy: "not-possible",
+            path: None,
+        };
+        self.record_refusal(context, request, &stop).await;
+        stop.error
     }
 }

@@ -31,7 +31,7 @@ impl<'a> About<'a> {
     }
 
     /// The members that every failure of the gateway carries.
-    fn on(&self, error: ToolError) -> ToolError {
+    pub(super) fn on(&self, error: ToolError) -> ToolError {
         error
             .with("user", self.principal.to_string())
             .with("ord", self.ord)
