@@ -68,9 +68,7 @@ impl Tool for AckAlarm {
         Box::pin(async move {
             let choice = choice(&arguments)?;
             let station = self.0.reading_station(context)?;
-            let found = station
-                .alarms_to_acknowledge(&scope(context), choice)
-                .await;
+            let found = station.alarms_to_acknowledge(&scope(context), choice).await;
             let alarms = match found {
                 Ok(alarms) => alarms,
                 Err(error) => {

@@ -61,7 +61,10 @@ async fn a_broken_connection_leaves_every_tool_in_doubt_and_its_message_is_sent_
         for seen in [&cut, &during, &after] {
             assert_ne!(*seen, json!("null"), "{tool}: nothing was read again");
         }
-        assert_ne!(cut, after, "{tool}: what was done differs from what was not");
+        assert_ne!(
+            cut, after,
+            "{tool}: what was done differs from what was not"
+        );
         assert_eq!(
             during.as_str().map(str::len),
             after.as_str().map(str::len),

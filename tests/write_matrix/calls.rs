@@ -90,7 +90,14 @@ impl Office {
             let plan = self.answer(user, "planWrites", operations).await;
             arguments["planId"] = plan["planId"].clone();
         }
-        if !["overridePoint", "releasePoint", "removeComponent", "unlinkSlots"].contains(&tool) {
+        if ![
+            "overridePoint",
+            "releasePoint",
+            "removeComponent",
+            "unlinkSlots",
+        ]
+        .contains(&tool)
+        {
             return (arguments, 0);
         }
         let (_, data) = self.failure(user, tool, arguments.clone()).await;

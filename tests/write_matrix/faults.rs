@@ -49,10 +49,15 @@ impl Run {
             self.note("all tools", error);
         }
         let (intents, log) = (self.office.records("intent").len(), self.office.log());
-        let executed = log.iter().filter(|line| line["outcome"] != json!("refused"));
+        let executed = log
+            .iter()
+            .filter(|line| line["outcome"] != json!("refused"));
         let executed = executed.count();
         if executed != intents {
-            self.note("all tools", format!("{intents} intents, {executed} outcomes"));
+            self.note(
+                "all tools",
+                format!("{intents} intents, {executed} outcomes"),
+            );
         }
         self.office.users.close().await;
         let station = &self.office.site.frozen.station;
@@ -135,7 +140,10 @@ impl Run {
         let is_in_doubt = data["inDoubt"] == json!(true);
         // Of several messages some may be done; the answer tells of them.
         if done > 0 && !is_in_doubt && tool != "writeSchedule" {
-            self.note(tool, format!("was done, but the answer denies it: {answer}"));
+            self.note(
+                tool,
+                format!("was done, but the answer denies it: {answer}"),
+            );
         }
         let message = answer["content"][0]["text"].as_str().unwrap_or_default();
         let lower = message.to_lowercase();

@@ -63,7 +63,9 @@ fn names_what_is_missing(answer: &Value) -> bool {
     let data = &answer["errorData"];
     answer["errorCode"] == json!(-32603)
         && match data["kind"].as_str() {
-            Some("interface-missing") => data["needs"].as_str().is_some_and(|needs| !needs.is_empty()),
+            Some("interface-missing") => data["needs"]
+                .as_str()
+                .is_some_and(|needs| !needs.is_empty()),
             // An unlicensed oBIX server answers as one that failed (oBIX specification §1.2).
             Some("station-error") => answer["content"][0]["text"].to_string().contains("licence"),
             _ => false,
@@ -88,7 +90,9 @@ async fn prove(offers: &[Over], switch: fn(&mut Switches)) {
             wrong.push(format!("{tool} should miss an interface: {answer}"));
         }
     }
-    station.switches().change(|switches| *switches = (*whole).clone());
+    station
+        .switches()
+        .change(|switches| *switches = (*whole).clone());
     office.clock.advance(LATER);
     for tool in &tools(&office) {
         let answer = attempt(&office, tool).await;

@@ -50,7 +50,12 @@ impl Place {
             .expect("a link")
             .to_string();
         add(&mut station, folder, "Old", "baja:Folder");
-        let schedule = add(&mut station, folder, "Occupancy", "schedule:BooleanSchedule");
+        let schedule = add(
+            &mut station,
+            folder,
+            "Occupancy",
+            "schedule:BooleanSchedule",
+        );
         let hour = |hour| NaiveTime::from_hms_opt(hour, 0, 0).expect("a time");
         station
             .add_schedule_period(

@@ -241,9 +241,20 @@ async fn nothing_that_is_written_or_answered_tells_a_password_or_a_token() {
         (LOG_NAME, file(LOG_NAME).as_str()),
         ("the users", file("users.json").as_str()),
     ] {
-        for secret in [PASSWORD, USER_TOKEN, VIEWER_TOKEN, UNKNOWN_TOKEN, SLOT_VALUE, TOKEN] {
+        for secret in [
+            PASSWORD,
+            USER_TOKEN,
+            VIEWER_TOKEN,
+            UNKNOWN_TOKEN,
+            SLOT_VALUE,
+            TOKEN,
+        ] {
             if let Some(at) = text.find(secret) {
-                let from = text[..at].char_indices().rev().nth(300).map_or(0, |(at, _)| at);
+                let from = text[..at]
+                    .char_indices()
+                    .rev()
+                    .nth(300)
+                    .map_or(0, |(at, _)| at);
                 let end = at + secret.len();
                 panic!("{what} tells {secret}: {}", &text[from..end]);
             }

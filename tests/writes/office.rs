@@ -74,7 +74,14 @@ impl Office {
     pub async fn by_the_clock() -> Self {
         let clock = TestClock::at("2026-03-02T12:00:00Z".parse().expect("time"));
         let clock = Arc::new(clock);
-        Self::timed(json!({}), AuditOptions::default(), clock.clone(), clock, Some(0)).await
+        Self::timed(
+            json!({}),
+            AuditOptions::default(),
+            clock.clone(),
+            clock,
+            Some(0),
+        )
+        .await
     }
 
     async fn timed(
