@@ -9,6 +9,7 @@ use url::Url;
 
 use super::ingest::IngestArguments;
 use super::store::StoreOptions;
+use super::trends::TrendsArguments;
 use crate::station::fox::probe::{FOX_PORT, FOXS_PORT};
 
 /// Lets MCP clients work with a Tridium Niagara station, from beside it.
@@ -67,6 +68,8 @@ pub enum Command {
     Store(StoreOptions),
     /// Read the histories of mapped points into the trends store.
     Ingest(IngestArguments),
+    /// Write stored trends into files, or read files into the trends store.
+    Trends(TrendsArguments),
     /// Answer one call of a capability over stored trends, or serve the capabilities alone.
     Camber(CamberOptions),
     /// Write the tables of tools, resources and prompts into the README.

@@ -2,8 +2,8 @@
 //!
 //! - [`arguments`]: what can be typed.
 //! - [`assembly`]: configuration → a bridge that can be served; [`metric_sources`]: what its parts tell the metrics.
-//! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`ingest`], [`camber`],
-//!   [`docs`]: one file per command.
+//! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`ingest`], [`trends`],
+//!   [`camber`], [`docs`]: one file per command.
 //! - [`ingest_schedule`]: ingest in the background of a bridge that serves.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
 //! - [`logging`], [`shutdown`], [`data_folder`]: log lines, signals, the lock of the data folder.
@@ -29,6 +29,7 @@ pub mod reload;
 pub mod serve;
 pub mod shutdown;
 pub mod store;
+pub mod trends;
 pub mod user;
 
 use std::process::ExitCode;
@@ -95,6 +96,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Probe(options) => probe::run(&options, &arguments.logging).await,
         Command::Audit(options) => audit::run(&options),
         Command::Store(options) => store::run(&options, &arguments.logging),
+        Command::Trends(options) => trends::run(&options),
         Command::Ingest(options) => Box::pin(ingest::run(options, &arguments.logging)).await,
         Command::Camber(options) => camber::run(options, &arguments.logging).await,
         Command::Docs(options) => docs::run(&options),

@@ -193,7 +193,11 @@ pub fn run(options: &StoreOptions, log: &LogOptions) -> anyhow::Result<Ending> {
     Ok(Ending::Finished)
 }
 
-fn folder(place: &StorePlace) -> anyhow::Result<PathBuf> {
+/// The folder of the store.
+///
+/// # Errors
+/// The configuration cannot be used.
+pub(super) fn folder(place: &StorePlace) -> anyhow::Result<PathBuf> {
     if let Some(folder) = &place.store {
         return Ok(folder.clone());
     }

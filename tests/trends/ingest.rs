@@ -337,7 +337,7 @@ async fn a_small_history_tells_how_far_it_reaches_and_what_was_lost_when_it_roll
 #[tokio::test]
 async fn a_history_under_a_new_name_goes_on_where_the_old_one_was_left() {
     let some = records("2026-11-02T10:00:00Z", 0..60);
-    let site = with_records(some.clone(), "").await;
+    let mut site = with_records(some, "").await;
     site.ingest(&last_days(1, site.now())).await;
     let old = history_of(&site.bench.model());
     put(
@@ -355,10 +355,7 @@ async fn a_history_under_a_new_name_goes_on_where_the_old_one_was_left() {
     let document = niagara_bridge::knowledge::decode::decode("test", tree)
         .expect("a model")
         .document;
-    let site = Site {
-        knowledge: niagara_bridge::knowledge::KnowledgeModel::new(document),
-        ..site
-    };
+    site.knowledge = niagara_bridge::knowledge::KnowledgeModel::new(document);
     let report = site.ingest(&named).await;
     assert_eq!(report.counts.kept, 20, "{}", report.to_text());
     said(

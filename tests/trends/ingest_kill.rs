@@ -23,6 +23,8 @@ const STATION: &str = "NIAGARA_BRIDGE_TEST_STATION";
 const STEP: &str = "NIAGARA_BRIDGE_TEST_STEP";
 /// How often the step is passed before the process dies.
 const TIMES: &str = "NIAGARA_BRIDGE_TEST_TIMES";
+/// Stands for every step.
+const ANY: &str = "any";
 const FORCE: &str = "NIAGARA_BRIDGE_TEST_FORCE";
 
 fn variable(name: &str) -> String {
@@ -58,7 +60,7 @@ async fn a_process_that_dies_while_it_ingests() {
     );
     let passed = Arc::new(AtomicUsize::new(0));
     let die_at = move |reached: String| {
-        if reached == step && passed.fetch_add(1, Ordering::SeqCst) == times {
+        if (step == ANY || reached == step) && passed.fetch_add(1, Ordering::SeqCst) == times {
             std::process::abort();
         }
     };
@@ -196,4 +198,58 @@ async fn a_forced_ingest_that_was_killed_leaves_the_old_or_the_new_content() {
         assert_eq!(samples(&store, FACILITY), expected, "killed at {step}");
         assert!(litter(site.store.root()).is_empty(), "killed at {step}");
     }
+}
+
+/// The next of a sequence of numbers that depends on its beginning alone.
+fn next_random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// Kills one ingest again and again after random numbers of steps until it comes through.
+async fn survives_random_kills(site: &Site, expected: &[String], seed: u64) {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut deaths = 0;
+    loop {
+        let times = usize::try_from(next_random(&mut random) % 40).expect("small");
+        if !dies(site, folder.path(), ANY, times, false).await {
+            break;
+        }
+        deaths += 1;
+        assert!(
+            deaths < 200,
+            "seed {seed}: the ingest does not come forward"
+        );
+    }
+    let store = TrendStore::open(folder.path()).expect("a store");
+    assert_eq!(
+        samples(&store, FACILITY),
+        expected,
+        "seed {seed}, {deaths} deaths"
+    );
+    assert!(litter(folder.path()).is_empty(), "seed {seed}");
+    println!("seed {seed}: {deaths} deaths");
+}
+
+async fn random_kills(seeds: std::ops::Range<u64>) {
+    let site = Site::new().await;
+    site.ingest(&request(false)).await;
+    let expected = samples(&site.store, FACILITY);
+    for seed in seeds {
+        survives_random_kills(&site, &expected, seed).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kills_at_random_steps_lose_and_double_nothing() {
+    random_kills(1..6).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "minutes of kills"]
+async fn many_kills_at_random_steps_lose_and_double_nothing() {
+    random_kills(6..56).await;
 }

@@ -35,7 +35,7 @@ pub struct Site {
     pub bench: Bench,
     pub knowledge: KnowledgeModel,
     pub store: Arc<TrendStore>,
-    pub folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
 }
 
 impl Site {
@@ -65,7 +65,7 @@ impl Site {
             bench: Bench::serving(site.station, now, |_| {}, BRIDGE).await,
             knowledge: KnowledgeModel::new(document),
             store: Arc::new(TrendStore::create(folder.path().join("trends")).expect("a store")),
-            folder,
+            _folder: folder,
         }
     }
 

@@ -115,7 +115,7 @@ pub use operation_routes::OperationRoute;
 pub use ord_check::OrdState;
 pub use overrides::{OverrideOrigin, PointOverride};
 pub use point_list::ListedPoint;
-pub use sample::{HistorySample, SampleKind, SampleValue};
+pub use sample::{HistorySample, SampleKind, SampleValue, parse_trend_flags};
 pub use scan::{ListedComponent, Scan, ScannedComponent};
 pub use schedule_picture::{DayPicture, EventPicture, SchedulePicture, Scheduled, ScheduledBy};
 pub use schedule_program::{DayProgram, Effective, Period, RawPart, ScheduleProgram, SpecialEvent};

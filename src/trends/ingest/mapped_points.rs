@@ -70,8 +70,20 @@ pub struct MappedPoints {
 /// The points of a model that have both a class and a role in CAMBER, of all equipment or of that in `only`.
 pub fn mapped_points(model: &KnowledgeModel, only: &BTreeSet<String>) -> MappedPoints {
     let mut mapped = MappedPoints::default();
+    let mut ids = BTreeSet::new();
     for equipment in &model.document().equipment {
         if !only.is_empty() && !only.contains(&equipment.id) {
+            continue;
+        }
+        if !ids.insert(&equipment.id) {
+            // Samples of two machines under one name could not be told apart.
+            mapped.refused.push(Refusal {
+                equip: equipment.id.clone(),
+                role: String::new(),
+                ord: equipment.ord.clone(),
+                reason: "another equipment has the same id; give this one an id of its own"
+                    .to_owned(),
+            });
             continue;
         }
         let types = lineage(
@@ -287,6 +299,15 @@ mod tests {
         assert!(reasons[0].contains("another point"), "{reasons:?}");
         assert!(reasons[1].contains("no ord"), "{reasons:?}");
         assert!(reasons[2].contains("U+202E"), "{reasons:?}");
+    }
+
+    #[test]
+    fn the_second_of_two_pieces_of_equipment_with_one_id_is_refused() {
+        let found = all(
+            "equipment:\n- {id: a, type: ahu, points: {oat: 'slot:/A/T'}}\n- {id: a, type: ahu, points: {oat: 'slot:/B/T'}}\n",
+        );
+        assert_eq!((found.points.len(), found.refused.len()), (1, 1));
+        assert!(found.refused[0].reason.contains("same id"));
     }
 
     #[test]

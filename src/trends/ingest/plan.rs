@@ -18,10 +18,8 @@ use crate::station::facade::StationFacade;
 use crate::station::http::CallScope;
 use crate::trends::site_time::SiteClock;
 use crate::trends::store::facility_id::slug;
+use crate::trends::store::lock::wait_from_environment;
 use crate::trends::store::{FacilityId, TrendStore};
-
-/// How long an ingest waits for another writer of the store.
-pub(super) const LOCK_WAIT: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -338,7 +336,7 @@ async fn open_progress(
     clock: SiteClock,
 ) -> Result<ProgressFile, IngestError> {
     let opened = tokio::task::spawn_blocking(move || {
-        let _writer = store.writer(LOCK_WAIT)?;
+        let _writer = store.writer(wait_from_environment())?;
         let registry = store.registry();
         registry.trusted()?;
         let entry = registry.entry(facility.as_str());

@@ -47,6 +47,9 @@ pub enum ReadProblem {
     /// Records that cannot be stored under this role.
     #[error("{0}")]
     Refused(String),
+    /// The time was over again and again before anything new came.
+    #[error("no record after {from} came in time; ingest again when the station is less busy")]
+    Stuck { from: String },
     /// Nobody takes what is read: storing has failed, and says so itself.
     #[error("the samples could not be stored")]
     NotTaken,
@@ -65,7 +68,7 @@ impl ReadProblem {
                     | StationError::LoginTimeout { .. }
                     | StationError::Cancelled { .. }
             ),
-            Self::Station(_) | Self::Refused(_) => false,
+            Self::Station(_) | Self::Refused(_) | Self::Stuck { .. } => false,
             Self::NotTaken => true,
         }
     }
@@ -129,7 +132,7 @@ impl HistoryReader<'_> {
                     );
                 }
                 remarks.extend(capacity_remark(point, &taker));
-                let next = self.next_of(&read, from, seen, &taker)?;
+                let next = self.next_of(&read, from, seen)?;
                 self.note(&mut progress, &taker, from, *stretch, next);
                 let piece = taker.piece(
                     number,
@@ -210,7 +213,6 @@ impl HistoryReader<'_> {
         read: &HistoryRead,
         from: Millis,
         seen: u64,
-        taker: &Taker<'_>,
     ) -> Result<Option<(Millis, u64)>, ReadProblem> {
         if !read.truncated_by_limit && !read.truncated_by_timeout {
             return Ok(None);
@@ -223,11 +225,9 @@ impl HistoryReader<'_> {
             Some(next) if next == from && repeats > seen && seen != u64::MAX => {
                 Ok(Some((next, repeats)))
             }
-            _ => Err(FacadeError::Station(StationError::Timeout {
-                what: format!("the records of {} from {}", taker.name, instant(from)),
-                after: std::time::Duration::ZERO,
-            })
-            .into()),
+            _ => Err(ReadProblem::Stuck {
+                from: instant(from).to_rfc3339(),
+            }),
         }
     }
 
@@ -294,7 +294,6 @@ fn span(minutes: i64) -> String {
 struct Taker<'a> {
     clock: SiteClock,
     rule: &'a SampleRule,
-    name: String,
     interval: Option<f64>,
     /// Records at this instant were visited before, so many of them.
     from: Millis,
@@ -318,7 +317,6 @@ impl<'a> Taker<'a> {
         Self {
             clock,
             rule: &point.rule,
-            name: point.mapped.name(),
             interval: listed
                 .and_then(|history| history.interval_millis)
                 .map(|millis| millis as f64),

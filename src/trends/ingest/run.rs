@@ -10,12 +10,13 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
 use super::IngestError;
-use super::plan::{IngestPlan, LOCK_WAIT, PlannedPoint, refusal};
+use super::plan::{IngestPlan, PlannedPoint, refusal};
 use super::progress_state::{Points, ProgressFile};
 use super::reading::{HistoryReader, Piece, ReadProblem};
 use super::report::IngestReport;
 use crate::station::facade::StationFacade;
 use crate::station::http::CallScope;
+use crate::trends::store::lock::wait_from_environment;
 use crate::trends::store::{
     EquipmentRows, FacilityId, Registration, RoleColumn, StagedFacility, StoreError, TrendStore,
 };
@@ -340,7 +341,7 @@ impl Keeper {
             return Ok(staged.parts() - before);
         }
         let registration = self.registration();
-        let mut writer = self.store.writer(LOCK_WAIT)?;
+        let mut writer = self.store.writer(wait_from_environment())?;
         self.file.check_unchanged()?;
         let staged = writer.stage_append(&self.facility, &rows)?;
         (self.on_step)(IngestStep::Staged);
@@ -356,7 +357,7 @@ impl Keeper {
     /// Swaps a replacement in, and writes the catalogue so that readers need not look into parts.
     fn close(mut self) -> Result<usize, IngestError> {
         let registration = self.registration();
-        let mut writer = self.store.writer(LOCK_WAIT)?;
+        let mut writer = self.store.writer(wait_from_environment())?;
         if let Target::Replacement(staged) = std::mem::replace(&mut self.target, Target::Append) {
             self.file.check_unchanged()?;
             self.file.forget()?;

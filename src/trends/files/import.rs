@@ -1,0 +1,318 @@
+//! Files into the store (Store §10.2, §11).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use chrono_tz::Tz;
+use serde::Serialize;
+
+use super::forms::{FileForm, FileSeries, equipment_of_files, read_file};
+use super::profile::is_nothing;
+use super::{FilesError, Mapping, Profile};
+use crate::knowledge::camber_roles::CamberRole;
+use crate::trends::site_time::SiteClock;
+use crate::trends::states::state_of_word;
+use crate::trends::store::lock::wait_from_environment;
+use crate::trends::store::{
+    EquipmentRows, FacilityId, Registration, RoleColumn, Selection, StoreError, TrendStore, Window,
+};
+use crate::trends::units::file_unit;
+
+/// What is imported, and how it is to be understood.
+#[derive(Debug)]
+pub struct FileImport<'a> {
+    pub store: &'a TrendStore,
+    pub facility: FacilityId,
+    pub mapping: Mapping,
+    pub profile: Profile,
+    pub form: FileForm,
+    /// Zone of the site; without one that of the registry.
+    pub zone: Option<Tz>,
+    /// Unit by role, where the files state none.
+    pub units: BTreeMap<String, String>,
+    /// Equipment of points that the mapping gives none.
+    pub equip: Option<String>,
+    /// Class of equipment that the mapping gives none.
+    pub equip_class: Option<String>,
+}
+
+/// What an import did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportReport {
+    pub files: usize,
+    pub points: usize,
+    pub samples: u64,
+    /// Samples whose point has one at that time already.
+    pub stored_already: u64,
+    /// Records with bad status or flags.
+    pub invalid: u64,
+    /// Cells that hold no value.
+    pub without_value: u64,
+    /// Further samples of one time.
+    pub repeated: u64,
+    /// Cells that are no times.
+    pub without_time: u64,
+    /// Names that the mapping does not know.
+    pub unmapped: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+/// Samples by stamp.
+type Samples = BTreeMap<i64, f64>;
+
+impl FileImport<'_> {
+    /// Imports files. A file that is imported again changes nothing.
+    ///
+    /// # Errors
+    /// A file is not of the form, a unit is not known, or the store cannot be written.
+    pub fn run(&self, files: &[PathBuf]) -> Result<ImportReport, FilesError> {
+        let mut report = ImportReport {
+            files: files.len(),
+            ..ImportReport::default()
+        };
+        let registry = self.store.registry();
+        registry.trusted()?;
+        let entry = registry.entry(self.facility.as_str());
+        let registered = entry.and_then(|entry| entry.time_zone(|_| None));
+        let zone = self.zone_beside(registered.as_deref())?;
+        let equips = match &self.form {
+            FileForm::PerPoint { marker } => equipment_of_files(files, marker),
+            _ => Vec::new(),
+        };
+        let mut points: BTreeMap<(String, &'static str), Samples> = BTreeMap::new();
+        for file in files {
+            let content = read_file(
+                file,
+                &self.form,
+                &self.profile,
+                zone.map(SiteClock::new),
+                &equips,
+            )?;
+            report.without_time += content.without_time;
+            if content.clock_as_written {
+                report.warnings.push(format!(
+                    "{}: the times are instants and the zone of the site is not known; they keep the clock that the file \
+                     shows (--zone names the zone)",
+                    file.display()
+                ));
+            }
+            // Of two columns for one role the first counts.
+            let mut taken = BTreeSet::new();
+            for series in content.series {
+                let Some((equip, role)) = self.place(&series) else {
+                    report.unmapped.push(series.token);
+                    continue;
+                };
+                if !taken.insert((equip.clone(), &role.role)) {
+                    report.warnings.push(format!(
+                        "{}: {:?} is left out, another column stands for {} of {equip}",
+                        file.display(),
+                        series.token,
+                        role.role
+                    ));
+                    continue;
+                }
+                let samples = points.entry((equip, role.role.as_str())).or_default();
+                self.convert(role, &series, samples, &mut report)?;
+            }
+        }
+        report.points = points.len();
+        self.store_points(points, zone, registered.is_none(), &mut report)?;
+        Ok(report)
+    }
+
+    fn zone_beside(&self, registered: Option<&str>) -> Result<Option<Tz>, FilesError> {
+        let known = registered.and_then(|name| {
+            chrono_tz::TZ_VARIANTS
+                .into_iter()
+                .find(|zone| zone.name().eq_ignore_ascii_case(name))
+        });
+        match (self.zone, known) {
+            (Some(given), Some(known)) if given != known => Err(StoreError::Refused(format!(
+                "facility \"{}\" is stored in the time zone {known}, not in {given}; leave --zone out or choose another \
+                 facility",
+                self.facility
+            ))
+            .into()),
+            (given, known) => Ok(given.or(known)),
+        }
+    }
+
+    fn place(&self, series: &FileSeries) -> Option<(String, &'static CamberRole)> {
+        let role = self.mapping.role(&series.token)?;
+        let equip = self
+            .mapping
+            .equipment(&series.token)
+            .or(series.equip.as_deref())
+            .or(self.equip.as_deref())?;
+        Some((equip.to_owned(), role))
+    }
+
+    fn convert(
+        &self,
+        role: &'static CamberRole,
+        series: &FileSeries,
+        samples: &mut Samples,
+        report: &mut ImportReport,
+    ) -> Result<(), FilesError> {
+        report.invalid += series.invalid;
+        let stated = series
+            .unit
+            .as_deref()
+            .or(self.units.get(&role.role).map(String::as_str));
+        let unit = stated.unwrap_or_default();
+        let conversion = file_unit(role, unit).map_err(|problem| {
+            StoreError::Refused(format!(
+                "{:?}: {problem} (or give it with --unit {}=…)",
+                series.token, role.role
+            ))
+        })?;
+        let mut read = Samples::new();
+        for (stamp, cell) in series.stamps.iter().zip(&series.cells) {
+            let number = if role.status {
+                (!is_nothing(cell))
+                    .then(|| state_of_word(cell).map(|on| f64::from(u8::from(on))))
+                    .flatten()
+            } else {
+                self.profile
+                    .number(cell)
+                    .map(|number| conversion.apply(number))
+            };
+            let Some(number) = number else {
+                report.without_value += 1;
+                continue;
+            };
+            // Of several readings at one time the first counts, of several states the last (Store §11).
+            match read.entry(*stamp) {
+                std::collections::btree_map::Entry::Vacant(free) => {
+                    free.insert(number);
+                }
+                std::collections::btree_map::Entry::Occupied(mut known) => {
+                    report.repeated += 1;
+                    if role.status {
+                        known.insert(number);
+                    }
+                }
+            }
+        }
+        if role.percent && unit.is_empty() && are_shares(read.values().copied()) {
+            read.values_mut().for_each(|value| *value *= 100.0);
+        }
+        report
+            .warnings
+            .extend(implausible(role, &series.token, &read));
+        for (stamp, value) in read {
+            samples.entry(stamp).or_insert(value);
+        }
+        Ok(())
+    }
+
+    fn store_points(
+        &self,
+        points: BTreeMap<(String, &'static str), Samples>,
+        zone: Option<Tz>,
+        register_zone: bool,
+        report: &mut ImportReport,
+    ) -> Result<(), FilesError> {
+        let mut writer = self.store.writer(wait_from_environment())?;
+        let mut rows: HashMap<String, EquipmentRows> = HashMap::new();
+        for ((equip, role), mut samples) in points {
+            report.stored_already += self.leave_out_stored(&equip, role, &mut samples)?;
+            if samples.is_empty() {
+                continue;
+            }
+            report.samples += samples.len() as u64;
+            let class = self.mapping.class(&equip).or(self.equip_class.as_deref());
+            let of_equip = rows.entry(equip.clone()).or_insert_with(|| EquipmentRows {
+                equip_class: class.unwrap_or_default().to_owned(),
+                equip,
+                columns: Vec::new(),
+            });
+            let (stamps, values) = samples.into_iter().unzip();
+            of_equip.columns.push(RoleColumn {
+                role: role.to_owned(),
+                stamps,
+                values,
+            });
+        }
+        let mut rows: Vec<EquipmentRows> = rows.into_values().collect();
+        rows.sort_by(|one, other| one.equip.cmp(&other.equip));
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let zone = zone.filter(|_| register_zone).map(Tz::name);
+        writer.append(
+            &self.facility,
+            &rows,
+            Some(&Registration::active(None, zone)),
+        )?;
+        writer.rebuild_catalogue()?;
+        Ok(())
+    }
+
+    fn leave_out_stored(
+        &self,
+        equip: &str,
+        role: &str,
+        samples: &mut Samples,
+    ) -> Result<u64, FilesError> {
+        let (Some((first, _)), Some((last, _))) =
+            (samples.first_key_value(), samples.last_key_value())
+        else {
+            return Ok(0);
+        };
+        let selection = Selection {
+            roles: Some([role.to_owned()].into()),
+            window: Window {
+                start: Some(*first),
+                end: Some(*last),
+            },
+        };
+        let stored = match self.store.equipment(&self.facility, equip, &selection) {
+            Ok(series) => series,
+            Err(StoreError::NoData(_)) => return Ok(0),
+            Err(error) => return Err(error.into()),
+        };
+        let before = samples.len();
+        for stamp in stored
+            .roles
+            .get(role)
+            .into_iter()
+            .flat_map(|role| &role.stamps)
+        {
+            samples.remove(stamp);
+        }
+        Ok((before - samples.len()) as u64)
+    }
+}
+
+/// Whether values of a percent role are written as 0 to 1 (Store §5).
+fn are_shares(values: impl Iterator<Item = f64>) -> bool {
+    let mut finite = values.filter(|value| value.is_finite()).peekable();
+    finite.peek().is_some() && finite.all(|value| (-0.01..=1.5).contains(&value))
+}
+
+/// Warns of a unit that is likely wrong (Store §10.2).
+fn implausible(role: &CamberRole, token: &str, samples: &Samples) -> Option<String> {
+    let (low, high) = match role.role.as_str() {
+        "discharge_superheat_temp" => (-10.0, 150.0),
+        _ if role.temperature_difference => (-10.0, 60.0),
+        _ if role.unit == "degF" => (-80.0, 260.0),
+        "duct_static" | "duct_static_sp" | "filter_diff_press" => (-1.0, 10.0),
+        _ => return None,
+    };
+    let mut values: Vec<f64> = samples
+        .values()
+        .copied()
+        .filter(|value| value.is_finite())
+        .collect();
+    values.sort_by(f64::total_cmp);
+    let median = *values.get(values.len() / 2)?;
+    (!(low..=high).contains(&median)).then(|| {
+        format!(
+            "{token:?}: the middle value of {} is {median:.1} {}, usual are {low} to {high}; is the unit right?",
+            role.role, role.unit
+        )
+    })
+}

@@ -1,0 +1,48 @@
+//! Trends from and into files.
+//!
+//! - [`mapping`]: which column or point of a file stands for which role and equipment.
+//! - [`profile`]: how a vendor writes numbers and times; [`timestamps`]: times → stamps of the store.
+//! - [`table`]: a CSV file as text columns; [`forms`]: its wide, long, per-point and history-export form.
+//! - [`import`]: files into the store; [`export`]: frames of the store into CSV, Parquet or Arrow files.
+//!
+//! Source: CAMBER Parquet store: exact format, protocols, ingest §11.
+
+pub mod export;
+pub mod forms;
+pub mod import;
+pub mod mapping;
+pub mod profile;
+pub mod table;
+pub mod timestamps;
+
+use std::path::PathBuf;
+
+pub use self::export::{ExportFormat, FrameExport};
+pub use self::forms::{FileForm, LongColumns};
+pub use self::import::{FileImport, ImportReport};
+pub use self::mapping::Mapping;
+pub use self::profile::Profile;
+use super::store::StoreError;
+use crate::durable_file::FileError;
+
+/// A file that cannot be imported or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{file}, line {line}: {problem}", file = file.display())]
+    Csv {
+        file: PathBuf,
+        line: u64,
+        problem: String,
+    },
+    /// The file is CSV, but not of the form that was named.
+    #[error("{file}: {problem}", file = file.display())]
+    Form { file: PathBuf, problem: String },
+    #[error("the mapping file cannot be used: {0}")]
+    Mapping(String),
+    #[error("the export cannot be written: {0}")]
+    Write(String),
+}
