@@ -438,12 +438,22 @@ impl StationProbe for ServiceProbe {
         self.0.web().refuses_login()
     }
 
+    fn distrusts_certificate(&self) -> bool {
+        self.0.web().certificate_problem().is_some()
+    }
+
     fn check(&self) -> BoxFuture<'_, StationHealth> {
         Box::pin(async move {
-            match self.0.services(&CallScope::unlimited()).await {
+            let scope = CallScope::unlimited();
+            if self.distrusts_certificate()
+                && let Err(error) = self.0.web().look_at_certificate(&scope).await
+            {
+                tracing::debug!(%error, "the certificate of the station is still not trusted");
+            }
+            match self.0.services(&scope).await {
                 Ok((alarm, history)) => StationHealth {
                     reachable: true,
-                    usable: true,
+                    usable: !self.distrusts_certificate(),
                     alarm: alarm == ServiceState::Available,
                     history: history == ServiceState::Available,
                 },

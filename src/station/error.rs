@@ -56,7 +56,7 @@ impl AuthCause {
                 "read the target again to see its state, then repeat the request"
             }
             Self::InterfaceRefuses => {
-                "use station.scheme form-scram, whose session serves every interface, or check the user's permissions"
+                "check that the user's roles permit this interface, and that no proxy in between asks for a login of its own"
             }
         }
     }
@@ -131,15 +131,17 @@ pub enum StationError {
     )]
     LoginTimeout { station: String, after: Duration },
     /// The answer did not come in time.
-    #[error(
-        "{} was not answered within {:.1} s; ask for less, or try again when the station is less busy",
-        shortened(what), .after.as_secs_f64()
-    )]
-    Timeout { what: String, after: Duration },
+    #[error("{} {}", shortened(what), timeout_text(*after, call.as_deref()))]
+    Timeout {
+        what: String,
+        after: Duration,
+        /// The call whose time it was, where that ended the request rather than the request's own limit.
+        call: Option<Box<CallTime>>,
+    },
     /// The time was over before the bridge, which spares the station, sent the request.
     #[error(
-        "{} was not sent: the time of the call was over after {:.1} s of waiting for its turn in the bridge; the bridge asks this station at most {in_flight} things at a time (limits.inFlight) and {} per second (limits.requestsPerSecond), so ask for less, make fewer calls at once or raise these limits if the station can bear it",
-        shortened(what), .after.as_secs_f64(), rate_text(.requests_per_second)
+        "{} was not sent: the time of the call was over after {:.1} s of waiting for its turn in the bridge; {}",
+        shortened(what), .after.as_secs_f64(), queue_text(*in_flight, *requests_per_second)
     )]
     Queued {
         what: String,
@@ -270,11 +272,70 @@ impl CertificateFault {
     }
 }
 
-fn rate_text(requests_per_second: &u32) -> String {
-    match requests_per_second {
+/// The time that a call had, and where it went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallTime {
+    pub whole: Duration,
+    /// What of it went by before the bridge, which spares the station, sent its requests.
+    pub queue: Option<OwnQueue>,
+}
+
+/// Waiting in the bridge itself, and the limits behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnQueue {
+    pub waited: Duration,
+    pub in_flight: usize,
+    pub requests_per_second: u32,
+}
+
+impl CallTime {
+    /// Whether the bridge's own limits took most of it.
+    fn is_of_queue(&self) -> bool {
+        let queue = self.queue.as_ref();
+        queue.is_some_and(|queue| queue.waited * 2 >= self.whole)
+    }
+}
+
+/// A request with less time than this was hardly sent when the time of its call was over.
+const NO_TIME: Duration = Duration::from_millis(50);
+
+fn timeout_text(after: Duration, call: Option<&CallTime>) -> String {
+    let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+    const REMEDY: &str = "ask for less, or try again when the station is less busy";
+    let Some(call) = call else {
+        return format!("was not answered within {}; {REMEDY}", seconds(after));
+    };
+    let whole = seconds(call.whole);
+    let answer = if after >= call.whole || seconds(after) == whole {
+        format!("was not answered within {whole}")
+    } else if after < NO_TIME {
+        format!("had no time left: the {whole} of the call were over")
+    } else {
+        format!(
+            "was not answered in the {} that were left of the {whole} of the call",
+            seconds(after)
+        )
+    };
+    match &call.queue {
+        Some(queue) => format!(
+            "{answer}; {} of them went by waiting for a turn in the bridge: {}",
+            seconds(queue.waited),
+            queue_text(queue.in_flight, queue.requests_per_second)
+        ),
+        None => format!("{answer}; {REMEDY}"),
+    }
+}
+
+fn queue_text(in_flight: usize, requests_per_second: u32) -> String {
+    let rate = match requests_per_second {
         0 => "any number".to_owned(),
         rate => rate.to_string(),
-    }
+    };
+    format!(
+        "the bridge asks this station at most {in_flight} things at a time (limits.inFlight) and {rate} per second \
+         (limits.requestsPerSecond), so ask for less, make fewer calls at once or raise these limits if the station \
+         can bear it"
+    )
 }
 
 impl StationError {
@@ -284,6 +345,9 @@ impl StationError {
             Self::Unreachable { .. } | Self::Cut { .. } => "station-unreachable",
             Self::Certificate { .. } => "station-certificate",
             Self::Auth { .. } | Self::Latched { .. } => "station-auth",
+            Self::Timeout {
+                call: Some(call), ..
+            } if call.is_of_queue() => "bridge-busy",
             Self::Timeout { .. } | Self::LoginTimeout { .. } => "station-timeout",
             Self::Queued { .. } => "bridge-busy",
             Self::Cancelled { .. } => "cancelled",
@@ -345,9 +409,10 @@ impl StationError {
                 target: own(target),
                 limit,
             },
-            Self::Timeout { what, after } => Self::Timeout {
+            Self::Timeout { what, after, call } => Self::Timeout {
                 what: own(what),
                 after,
+                call,
             },
             Self::Cut {
                 station,
@@ -376,6 +441,19 @@ impl StationError {
             | Self::InterfaceMissing { .. } => true,
             _ => false,
         }
+    }
+
+    /// Whether the station may be there without having done what was asked, so that what should end may go on.
+    pub fn leaves_behind(&self) -> bool {
+        matches!(
+            self,
+            Self::Timeout { .. }
+                | Self::LoginTimeout { .. }
+                | Self::Queued { .. }
+                | Self::Cut { .. }
+                | Self::Busy { .. }
+                | Self::Cancelled { .. }
+        )
     }
 
     /// The same request may succeed later without anyone changing anything.
@@ -428,6 +506,46 @@ mod tests {
             let text = error.to_string();
             assert!(text.contains(words) && !text.contains(other), "{text}");
         }
+    }
+
+    #[test]
+    fn a_timeout_tells_where_the_time_of_the_call_went() {
+        let text = |after: f64, waited: Option<f64>| {
+            let error = StationError::Timeout {
+                what: "POST /box/".into(),
+                after: Duration::from_secs_f64(after),
+                call: Some(Box::new(CallTime {
+                    whole: Duration::from_secs(9),
+                    queue: waited.map(|waited| OwnQueue {
+                        waited: Duration::from_secs_f64(waited),
+                        in_flight: 4,
+                        requests_per_second: 20,
+                    }),
+                })),
+            };
+            (error.kind(), error.to_string())
+        };
+        let (kind, crowded) = text(1.0, Some(8.0));
+        assert_eq!(kind, "bridge-busy");
+        for part in [
+            "in the 1.0 s that were left of the 9.0 s of the call",
+            "8.0 s of them went by waiting for a turn in the bridge",
+            "at most 4 things at a time (limits.inFlight)",
+        ] {
+            assert!(crowded.contains(part), "{crowded}");
+        }
+        let (kind, slow) = text(8.99, None);
+        assert_eq!(kind, "station-timeout");
+        assert!(
+            slow.contains("not answered within 9.0 s; ask for less"),
+            "{slow}"
+        );
+        let (_, late) = text(0.001, None);
+        assert!(
+            late.contains("the 9.0 s of the call were over") && !late.contains("0.0 s"),
+            "{late}"
+        );
+        assert_eq!(text(7.0, Some(2.0)).0, "station-timeout");
     }
 
     #[test]

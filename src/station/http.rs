@@ -14,12 +14,14 @@ use tokio::time::Instant;
 use url::Url;
 
 use breaker::Breaker;
+use certificate_watch::CertificateWatch;
 use failure::{chain, connection_error};
 
-use super::error::StationError;
+use super::error::{CallTime, OwnQueue, StationError};
 
 mod body;
 mod breaker;
+mod certificate_watch;
 mod failure;
 mod scope;
 mod traffic;
@@ -33,6 +35,9 @@ pub(crate) use trust::{another_certificate, config_with, verifier};
 
 /// Time to establish a connection (Station web specification §9).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Shorter waits for a turn in the bridge are no news.
+const WORTH_TELLING: Duration = Duration::from_millis(100);
 
 /// What the bridge allows itself towards one station and identity (Station web specification §9 rule 9).
 #[derive(Debug, Clone)]
@@ -100,24 +105,16 @@ pub struct HttpClient {
     places: Arc<Semaphore>,
     rate: Option<Arc<DefaultDirectRateLimiter>>,
     breaker: Arc<Breaker>,
+    certificates: CertificateWatch,
+    trust: Trust,
     traffic: Arc<Traffic>,
 }
 
 impl HttpClient {
     /// Builds the client. Redirects are never followed, no proxy is used, HTTP/1.1 only.
     pub fn new(trust: &Trust, limits: HttpLimits) -> Result<Self, StationError> {
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(trust::tls_config(trust)?)
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .http1_only()
-            .user_agent(concat!("niagara-bridge/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| StationError::Setup {
-                detail: chain(&error),
-            })?;
+        let certificates = CertificateWatch::default();
+        let client = connections(trust, &certificates)?;
         let rate = NonZeroU32::new(limits.requests_per_second)
             .map(|rate| Arc::new(RateLimiter::direct(Quota::per_second(rate))));
         Ok(Self {
@@ -125,9 +122,29 @@ impl HttpClient {
             places: Arc::new(Semaphore::new(limits.in_flight.max(1))),
             rate,
             breaker: Arc::default(),
+            certificates,
+            trust: trust.clone(),
             traffic: Arc::default(),
             limits,
         })
+    }
+
+    /// Why the newest connection to the station was not trusted, although older ones may still serve.
+    pub fn certificate_problem(&self) -> Option<String> {
+        self.certificates.problem()
+    }
+
+    /// Looks at the station's certificate over a connection of its own, with a request that carries no credential.
+    ///
+    /// # Errors
+    /// [`StationError::Certificate`] while it is not trusted, [`StationError::Unreachable`] without a connection.
+    pub async fn look_at_certificate(&self, base: &Url) -> Result<(), StationError> {
+        let client = connections(&self.trust, &self.certificates)?;
+        let _place = self.turn("the certificate").await?;
+        match client.get(base.clone()).send().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(connection_error(&station_of(base), &error)),
+        }
     }
 
     /// The limits in force.
@@ -232,20 +249,14 @@ impl HttpClient {
             sent,
             repeatable: AtomicBool::new(false),
         };
-        let begin = Instant::now();
-        let turn = scope.run(&target, self.turn(&target)).await;
+        let turn = self.own_turn(scope, &target, self.turn(&target)).await;
         let outcome = match turn {
             Ok(place) => {
                 let attempt = self.send_unscoped(request, class, &target, scope, &progress, place);
                 // Boxed: the futures of a tool nest deep, and each holds those below it.
-                scope.run(&target, Box::pin(attempt)).await
+                let outcome = scope.run(&target, Box::pin(attempt)).await;
+                outcome.map_err(|error| self.timed(error, scope))
             }
-            Err(StationError::Timeout { what, .. }) => Err(StationError::Queued {
-                what,
-                after: begin.elapsed(),
-                in_flight: self.limits.in_flight.max(1),
-                requests_per_second: self.limits.requests_per_second,
-            }),
             Err(error) => Err(error),
         };
         self.traffic.count(
@@ -263,6 +274,55 @@ impl HttpClient {
             repeatable: progress.repeatable.into_inner(),
             pause: None,
         })
+    }
+
+    /// Waits for a turn among the requests of this identity, which is no waiting for the station.
+    pub(crate) async fn own_turn<T>(
+        &self,
+        scope: &CallScope,
+        what: &str,
+        turn: impl Future<Output = Result<T, StationError>>,
+    ) -> Result<T, StationError> {
+        let begin = Instant::now();
+        let outcome = scope.run(what, turn).await;
+        scope.note_wait(begin.elapsed());
+        outcome.map_err(|error| match error {
+            StationError::Timeout { what, .. } => StationError::Queued {
+                what,
+                after: scope.waited(),
+                in_flight: self.limits.in_flight.max(1),
+                requests_per_second: self.limits.requests_per_second,
+            },
+            other => other,
+        })
+    }
+
+    /// The call whose time a request may use up, as errors tell it.
+    fn call_time(&self, scope: &CallScope) -> Option<Box<CallTime>> {
+        let waited = scope.waited();
+        let queue = (waited >= WORTH_TELLING).then(|| OwnQueue {
+            waited,
+            in_flight: self.limits.in_flight.max(1),
+            requests_per_second: self.limits.requests_per_second,
+        });
+        let whole = scope.whole()?;
+        Some(Box::new(CallTime { whole, queue }))
+    }
+
+    /// A timeout by the deadline of the call tells what became of the call's time.
+    fn timed(&self, error: StationError, scope: &CallScope) -> StationError {
+        match error {
+            StationError::Timeout {
+                what,
+                after,
+                call: Some(_),
+            } => StationError::Timeout {
+                what,
+                after,
+                call: self.call_time(scope),
+            },
+            other => other,
+        }
     }
 
     /// Waits for a free place and for the rate.
@@ -291,10 +351,11 @@ impl HttpClient {
         let _flies = self.traffic.flies();
         let admission = self.breaker.admit(&request.url).await?;
         let begin = Instant::now();
-        let expires = begin + self.timeout(class);
-        let expires = scope
-            .deadline()
-            .map_or(expires, |deadline| deadline.min(expires));
+        let own = begin + self.timeout(class);
+        let (expires, call) = match scope.deadline() {
+            Some(deadline) if deadline <= own => (deadline, self.call_time(scope)),
+            _ => (own, None),
+        };
         let mut builder = self
             .client
             .request(request.method, request.url)
@@ -314,6 +375,7 @@ impl HttpClient {
                 StationError::Timeout {
                     what: target.to_owned(),
                     after: begin.elapsed(),
+                    call: call.clone(),
                 }
             })?
             .map_err(|error| {
@@ -343,11 +405,32 @@ impl HttpClient {
                 received: 0,
                 limit: self.limits.response_bytes,
                 expires,
+                call,
                 begin,
                 _place: place,
             },
         })
     }
+}
+
+/// A pool of connections whose certificates are checked and heard of.
+fn connections(
+    trust: &Trust,
+    certificates: &CertificateWatch,
+) -> Result<reqwest::Client, StationError> {
+    let check = certificates.around(trust::verifier(trust)?);
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(trust::config_with(check)?)
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .http1_only()
+        .user_agent(concat!("niagara-bridge/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| StationError::Setup {
+            detail: chain(&error),
+        })
 }
 
 /// What is known of an attempt while it runs.

@@ -315,6 +315,7 @@ mod tests {
                 StationError::Timeout {
                     what: ord.into(),
                     after: Duration::from_secs(9),
+                    call: None,
                 }
                 .into(),
             ),

@@ -105,3 +105,39 @@ async fn a_station_that_insists_on_https_gets_no_credentials_before() {
     assert_eq!(error.kind(), "station-certificate");
     assert_eq!(station.logins(), []);
 }
+
+/// Connections of before go on to serve, which is no reason to say nothing.
+#[tokio::test]
+async fn a_certificate_that_changes_while_connected_is_told_by_the_next_new_connection() {
+    let station = MockStation::builder()
+        .https()
+        .certificate(CertificateProfile::local_owner())
+        .start()
+        .await
+        .expect("started");
+    let url = station.https_url().expect("https");
+    let pin = Trust::pinned(&station.certificate().fingerprint).expect("a fingerprint");
+    let session = session_at(&url, pin);
+    session.login(&scope()).await.expect("logged in");
+    session
+        .look_at_certificate(&scope())
+        .await
+        .expect("trusted");
+    assert_eq!(session.certificate_problem(), None);
+
+    station
+        .rotate_certificate(&CertificateProfile::Station)
+        .expect("a certificate");
+    let error = session
+        .look_at_certificate(&scope())
+        .await
+        .expect_err("another certificate");
+    assert_eq!(error.kind(), "station-certificate", "{error}");
+    let problem = session.certificate_problem().expect("a problem");
+    assert!(problem.contains("pin the new fingerprint"), "{problem}");
+
+    let renewed = Trust::pinned(&station.certificate().fingerprint).expect("a fingerprint");
+    let other = session_at(&url, renewed);
+    other.login(&scope()).await.expect("logged in");
+    assert_eq!(other.certificate_problem(), None);
+}

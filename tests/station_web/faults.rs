@@ -111,6 +111,39 @@ async fn waiting_for_the_bridges_own_limits_is_not_blamed_on_the_station() {
     }
 }
 
+/// A request that got its turn late had little time left: the bridge's own queue is named, and the whole time.
+#[tokio::test]
+async fn a_request_that_waited_for_its_turn_tells_so_when_its_time_is_over() {
+    let bench = Bench::with_options(Switches::default(), |mock| {
+        let mut options = options(mock, LoginScheme::FormScram, BRIDGE, BRIDGE.password);
+        options.limits.in_flight = 1;
+        options
+    })
+    .await;
+    bench.session.login(&scope()).await.unwrap();
+    bench
+        .mock
+        .switches()
+        .change(|s| s.faults.delay = Some(Duration::from_secs(60)));
+    let ask = async |limit: u64| {
+        let scope = CallScope::within(Duration::from_millis(limit));
+        let request = WebRequest::read(&scope);
+        bench.session.get("/ord/x", &request).await.unwrap_err()
+    };
+    let (first, second) = futures::join!(ask(700), ask(1000));
+    assert_eq!(first.kind(), "station-timeout", "{first}");
+    assert!(first.to_string().contains("within 0.7 s"), "{first}");
+    assert_eq!(second.kind(), "bridge-busy", "{second}");
+    for part in [
+        "of the 1.0 s of the call",
+        "went by waiting for a turn in the bridge",
+        "limits.inFlight",
+    ] {
+        assert!(second.to_string().contains(part), "{second}");
+    }
+    assert!(second.is_transient());
+}
+
 #[tokio::test]
 async fn a_cancelled_call_ends_at_once() {
     let (bench, bql) = ready().await;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mock_station::faults::{Fault, FaultKind, Interface};
 use mock_station::model::accounts::{Account, BRIDGE};
 use mock_station::switches::{ObixMode, OrdForms, Switches};
 use niagara_bridge::tools::CallContext;
@@ -383,4 +384,120 @@ async fn a_broken_knowledge_file_is_reported_by_the_diagnostics() {
     );
     let health = bench.answer("getServiceHealth", json!({})).await;
     assert_eq!(health["knowledgeFile"]["readable"], json!(false));
+}
+
+/// Tools that need what a station without BOX has left.
+fn over_obix() -> Vec<(&'static str, Value)> {
+    let mut calls = calls();
+    calls.retain(|(tool, _)| {
+        matches!(
+            *tool,
+            "listChildren" | "readPoint" | "getOverview" | "inspectComponent" | "getSlots"
+        )
+    });
+    calls
+}
+
+/// Whether getServiceHealth finds the three interfaces in use, or those that the station has.
+async fn usable(bench: &Bench) -> [bool; 3] {
+    let health = bench.answer("getServiceHealth", json!({})).await;
+    let interfaces = &health["station"]["interfaces"];
+    ["bql", "box", "obix"].map(|name| interfaces[name]["usable"].as_bool().expect("a flag"))
+}
+
+/// What an interface may answer by mistake, once or for a while.
+fn mistakes() -> [FaultKind; 5] {
+    [
+        FaultKind::HtmlPage,
+        FaultKind::ServerError { status: 404 },
+        FaultKind::ServerError { status: 401 },
+        FaultKind::ServerError { status: 403 },
+        FaultKind::ServerError { status: 500 },
+    ]
+}
+
+/// The clock of the bridge stands still: nothing is remembered beyond the fault, however often it was met.
+#[tokio::test]
+async fn one_wrong_answer_switches_no_interface_off() {
+    for has_box in [true, false] {
+        for kind in mistakes() {
+            for interface in [
+                Interface::Ord,
+                Interface::Box,
+                Interface::Obix,
+                Interface::All,
+            ] {
+                let bench = Bench::with_switches(|switches| switches.boxs.present = has_box).await;
+                let whole = [true, has_box, true];
+                assert_eq!(usable(&bench).await, whole);
+                bench
+                    .mock
+                    .faults()
+                    .set(Fault::new(kind.clone()).on(interface).requests(1))
+                    .expect("a fault");
+                bench.answer("getServiceHealth", json!({})).await;
+                bench.mock.faults().clear_all();
+                for (tool, arguments) in over_obix() {
+                    bench.answer(tool, arguments).await;
+                }
+                assert_eq!(usable(&bench).await, whole, "{kind:?} on {interface:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn wrong_answers_for_a_minute_are_forgotten_at_the_next_look() {
+    for kind in mistakes() {
+        for from_the_start in [true, false] {
+            let bench = Bench::with_switches(|switches| switches.boxs.present = false).await;
+            if !from_the_start {
+                assert_eq!(usable(&bench).await, [true, false, true]);
+            }
+            let fault = Fault::new(kind.clone()).on(Interface::Obix);
+            bench.mock.faults().set(fault).expect("a fault");
+            for _ in 0..12 {
+                bench.clock.advance(Duration::from_secs(5));
+                let result = bench
+                    .call("listChildren", json!({"ord": "station:|slot:/Drivers"}))
+                    .await;
+                let (_, message, _) = failure_of(&result);
+                assert!(!message.contains("form-scram"), "{kind:?}: {message}");
+            }
+            bench.mock.faults().clear_all();
+            assert_eq!(usable(&bench).await, [true, false, true], "{kind:?}");
+            for (tool, arguments) in over_obix() {
+                bench.answer(tool, arguments).await;
+            }
+        }
+    }
+}
+
+/// A station behind a broken proxy says 404 to everything.
+#[tokio::test]
+async fn nothing_found_anywhere_is_told_as_such_and_soon_forgotten() {
+    for asks_for_health in [true, false] {
+        let bench = Bench::new().await;
+        works(&bench).await;
+        let fault = Fault::new(FaultKind::ServerError { status: 404 });
+        bench.mock.faults().set(fault).expect("a fault");
+        for _ in 0..12 {
+            bench.clock.advance(Duration::from_secs(5));
+            for (tool, arguments) in over_obix() {
+                let (_, message, data) = bench.failure(tool, arguments).await;
+                assert_eq!(
+                    data["kind"],
+                    json!("interface-missing"),
+                    "{tool}: {message}"
+                );
+            }
+        }
+        bench.mock.faults().clear_all();
+        if asks_for_health {
+            assert_eq!(usable(&bench).await, [true; 3]);
+        } else {
+            bench.clock.advance(Duration::from_secs(2));
+        }
+        works(&bench).await;
+    }
 }

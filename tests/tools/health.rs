@@ -261,3 +261,78 @@ async fn a_knowledge_file_that_vanishes_is_told_by_health_and_dump() {
     assert_eq!(dump["health"]["knowledgeFile"], "no-store");
     assert_eq!(dump["knowledge"]["error"], json!(problem));
 }
+
+/// A session that was open before the station went is no proof that it is there; nor is a port that accepts and closes.
+#[tokio::test]
+async fn a_station_that_answers_nothing_is_not_reachable_whatever_was_before() {
+    use mock_station::faults::{Fault, FaultKind};
+    use niagara_bridge::station::http::CallScope;
+
+    for silent in [
+        Some(FaultKind::Cut),
+        Some(FaultKind::Latency { millis: 600_000 }),
+        // Starts anew for ten minutes.
+        None,
+    ] {
+        let bench = Bench::new().await;
+        let health = bench.answer("getServiceHealth", json!({})).await;
+        assert_eq!(health["station"]["reachable"], json!(true));
+        let point: Ord = POINT.parse().expect("an ord");
+        let subscription = bench
+            .facade
+            .subscribe(std::slice::from_ref(&point))
+            .expect("a subscription");
+        match &silent {
+            Some(fault) => {
+                let fault = Fault::new(fault.clone());
+                bench.mock.faults().set(fault).expect("a fault");
+            }
+            None => bench.mock.restart(std::time::Duration::from_secs(600)),
+        }
+        let patience = std::time::Duration::from_millis(300);
+        // Beyond the failures after which only connections are tried.
+        for round in 0..8 {
+            let result = bench
+                .call_within(patience, "getServiceHealth", json!({}))
+                .await;
+            let station = &result["structuredContent"]["station"];
+            assert_eq!(
+                station["reachable"],
+                json!(false),
+                "{silent:?} {round}: {station}"
+            );
+            assert!(station["error"].is_string(), "{silent:?}: {station}");
+            let scope = CallScope::within(patience);
+            let error = bench.facade.services(&scope).await.expect_err("silent");
+            assert!(!error.shows_station(), "{silent:?}: {error}");
+        }
+        drop(subscription);
+    }
+}
+
+/// A station that refuses or fails is there all the same.
+#[tokio::test]
+async fn a_station_that_answers_with_errors_is_reachable() {
+    use mock_station::faults::{Fault, FaultKind};
+
+    for kind in [
+        FaultKind::ServerError { status: 500 },
+        FaultKind::ServerError { status: 503 },
+        FaultKind::ServerError { status: 404 },
+        FaultKind::HtmlPage,
+    ] {
+        let bench = Bench::new().await;
+        bench.answer("getServiceHealth", json!({})).await;
+        bench
+            .mock
+            .faults()
+            .set(Fault::new(kind.clone()))
+            .expect("a fault");
+        let health = bench.answer("getServiceHealth", json!({})).await;
+        assert_eq!(
+            health["station"]["reachable"],
+            json!(true),
+            "{kind:?}: {health}"
+        );
+    }
+}

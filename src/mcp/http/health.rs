@@ -37,6 +37,11 @@ pub trait StationProbe: Send + Sync {
     fn refuses_login(&self) -> bool {
         false
     }
+
+    /// Whether the newest connection met a certificate that is not trusted; costs the station no question.
+    fn distrusts_certificate(&self) -> bool {
+        false
+    }
 }
 
 /// What became of the knowledge file.
@@ -91,8 +96,9 @@ impl Health {
         let mut last = self.last.lock().await;
         if let Some((when, health)) = *last
             && when.elapsed() < STATION_CHECK_AGE
-            // What was seen before a refused login is out of date, and after it the station is asked nothing.
-            && !(health.usable && self.station.refuses_login())
+            // What was seen before a refused login or certificate is out of date.
+            && !(health.usable
+                && (self.station.refuses_login() || self.station.distrusts_certificate()))
         {
             return health;
         }
@@ -136,6 +142,9 @@ impl Health {
             "healthyServices": services,
             "station": if station.reachable { "reachable" } else { "unreachable" },
         });
+        if self.station.distrusts_certificate() {
+            document["stationCertificate"] = json!("untrusted");
+        }
         if !enabled {
             document["note"] = json!("The service is disabled.");
         }
@@ -273,6 +282,33 @@ mod tests {
         assert!(health.report(true, &NoServer::default()).await.0);
         station.0.store(true, Ordering::Relaxed);
         assert!(!health.report(true, &NoServer::default()).await.0);
+    }
+
+    /// A station whose certificate was replaced while older connections serve.
+    struct Replaced(std::sync::atomic::AtomicBool);
+
+    impl StationProbe for Replaced {
+        fn check(&self) -> BoxFuture<'_, StationHealth> {
+            let usable = !self.distrusts_certificate();
+            Box::pin(std::future::ready(StationHealth { usable, ..UP }))
+        }
+
+        fn distrusts_certificate(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_certificate_that_is_not_trusted_shows_at_once() {
+        let station = Arc::new(Replaced(false.into()));
+        let knowledge = Arc::new(Fixed(UP, NO_FILE, AtomicUsize::new(0)));
+        let health = Health::new(station.clone(), knowledge, []);
+        let (healthy, document) = health.report(true, &NoServer::default()).await;
+        assert!(healthy && document.get("stationCertificate").is_none());
+        station.0.store(true, Ordering::Relaxed);
+        let (healthy, document) = health.report(true, &NoServer::default()).await;
+        assert!(!healthy);
+        assert_eq!(document["stationCertificate"], "untrusted");
     }
 
     #[tokio::test(start_paused = true)]

@@ -105,6 +105,7 @@ impl Link {
             Err(_) => Err(failed(self.unreachable(&StationError::Timeout {
                 what: "the stream".to_owned(),
                 after: ANSWER_LIMIT,
+                call: None,
             }))),
         }
     }

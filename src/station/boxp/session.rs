@@ -163,6 +163,7 @@ impl BoxClient {
                 return Err(StationError::Timeout {
                     what: format!("loading {target}"),
                     after: waited,
+                    call: None,
                 });
             }
             let pause = delay.min(self.polling.total - waited);
@@ -416,6 +417,7 @@ impl BoxClient {
     pub async fn close(&self) {
         let scope = CallScope::within(CLOSE_TIMEOUT);
         let Ok(mut session) = self.lock(&scope).await else {
+            warn_of_session("it was in use");
             return;
         };
         session.events.clear();
@@ -434,9 +436,17 @@ impl BoxClient {
             Ok(Err(Refusal { text, .. })) => {
                 tracing::debug!(text, "the station did not delete the BOX session")
             }
+            Err(error) if error.leaves_behind() => warn_of_session(&error.to_string()),
             Err(error) => tracing::debug!(%error, "the BOX session could not be deleted"),
         }
     }
+}
+
+fn warn_of_session(cause: &str) {
+    tracing::warn!(
+        cause,
+        "a BOX server session stays behind at the station; it expires after 90 s"
+    );
 }
 
 /// The operations of a poll's answer: a list of events, one event, or nothing.

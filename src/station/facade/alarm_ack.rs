@@ -119,6 +119,7 @@ impl StationFacade {
                 Err(FacadeError::from(StationError::Timeout {
                     what: format!("the search for open alarms {what}"),
                     after: self.clock.monotonic().saturating_sub(begun),
+                    call: None,
                 })
                 .into())
             }

@@ -230,6 +230,7 @@ impl StationFacade {
     }
 
     async fn web_report(&self, scope: &CallScope) -> StationReport {
+        self.interfaces.doubt_all();
         let mut report = StationReport::unreachable(String::new());
         report.url = Some(self.station());
         if let Err(error) = self.web().login(scope).await {
@@ -243,13 +244,25 @@ impl StationFacade {
         let (about, properties, alarm, history) = futures::join!(
             self.about_by_obix(scope),
             self.over_box(async { Ok(self.boxp().user_properties(scope).await?) }),
-            self.service_state(scope, "alarm:|bql:select top 1 uuid"),
-            self.service_state(scope, "history:|bql:select top 1 id"),
+            self.ask_service(scope, ALARM_SERVICE),
+            self.ask_service(scope, HISTORY_SERVICE),
         );
+        let silence = [
+            silence(&about),
+            silence(&properties),
+            silence(&alarm),
+            silence(&history),
+        ];
+        if let [Some(error), Some(_), Some(_), Some(_)] = &silence {
+            return StationReport {
+                url: report.url,
+                ..StationReport::unreachable(error.to_string())
+            };
+        }
         report.reachable = true;
         report.error = None;
-        report.alarm_service = alarm;
-        report.history_service = history;
+        report.alarm_service = state_of_service(alarm);
+        report.history_service = state_of_service(history);
         report.obix = state_of(&about);
         report.boxp = state_of(&properties);
         report.bql = self.bql_state(scope).await;
@@ -265,29 +278,27 @@ impl StationFacade {
     /// Whether the alarm and the history service answer.
     ///
     /// # Errors
-    /// The station cannot be reached or refuses the login.
+    /// The station cannot be reached, answers neither question, or refuses the login.
     pub async fn services(
         &self,
         scope: &CallScope,
     ) -> Result<(ServiceState, ServiceState), StationError> {
         self.web().login(scope).await?;
-        Ok(futures::join!(
-            self.service_state(scope, "alarm:|bql:select top 1 uuid"),
-            self.service_state(scope, "history:|bql:select top 1 id"),
-        ))
+        let (alarm, history) = futures::join!(
+            self.ask_service(scope, ALARM_SERVICE),
+            self.ask_service(scope, HISTORY_SERVICE),
+        );
+        // A session of before proves nothing: the station may have gone since.
+        if let (Some(error), Some(_)) = (silence(&alarm), silence(&history)) {
+            return Err(error.clone());
+        }
+        Ok((state_of_service(alarm), state_of_service(history)))
     }
 
-    async fn service_state(&self, scope: &CallScope, query: &str) -> ServiceState {
-        match self
-            .rows(scope, query, &mut |_| ControlFlow::Break(()))
+    async fn ask_service(&self, scope: &CallScope, query: &str) -> FacadeResult<()> {
+        self.rows(scope, query, &mut |_| ControlFlow::Break(()))
             .await
-        {
-            Ok(_) => ServiceState::Available,
-            Err(FacadeError::Station(
-                StationError::BadQuery { .. } | StationError::NotFound { .. },
-            )) => ServiceState::Unavailable,
-            Err(error) => ServiceState::Failed(error.to_string()),
-        }
+            .map(drop)
     }
 
     async fn bql_state(&self, scope: &CallScope) -> InterfaceState {
@@ -348,6 +359,31 @@ pub(super) fn is_hopeless(error: &FacadeError) -> bool {
                 )
         }
         _ => false,
+    }
+}
+
+/// One row of the service's own space: its presence costs the station least this way.
+const ALARM_SERVICE: &str = "alarm:|bql:select top 1 uuid";
+const HISTORY_SERVICE: &str = "history:|bql:select top 1 id";
+
+fn state_of_service(outcome: FacadeResult<()>) -> ServiceState {
+    match outcome {
+        Ok(()) => ServiceState::Available,
+        Err(FacadeError::Station(
+            StationError::BadQuery { .. } | StationError::NotFound { .. },
+        )) => ServiceState::Unavailable,
+        Err(error) => ServiceState::Failed(error.to_string()),
+    }
+}
+
+/// Why nothing of the station was heard; none when it answered, be it with a refusal.
+fn silence<T>(outcome: &FacadeResult<T>) -> Option<&StationError> {
+    match outcome {
+        Err(error) if is_hopeless(error) => match error {
+            FacadeError::Station(error) if !error.shows_station() => Some(error),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

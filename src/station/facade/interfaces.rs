@@ -8,12 +8,15 @@ use crate::station::error::{AuthCause, StationError};
 
 /// How long a missing interface is believed missing before it is tried again.
 const RECHECK: Duration = Duration::from_secs(60);
-/// The same for one that was never seen working, by the tries so far: the station may still be starting up.
+/// The same for one that was never seen working, by the tries so far: the station may still be starting up. And for one
+/// that refuses the login, which may be the mistake of a moment.
 const FIRST_RECHECKS: [Duration; 3] = [
     Duration::from_secs(2),
     Duration::from_secs(5),
     Duration::from_secs(15),
 ];
+/// The same when no interface is left.
+const NONE_LEFT: Duration = Duration::from_secs(2);
 /// An interface that has worked before is believed missing after this many refusals in a row ...
 const LASTING_REFUSALS: u32 = 3;
 /// ... that span this time: a web service that starts up before its servlets refuses for some seconds.
@@ -50,13 +53,13 @@ struct Refused {
 }
 
 impl Refused {
-    /// A login that is not accepted here is no matter of starting up, and each try costs a session.
+    /// A login that is not accepted here is not tried over and over within one call: each try may cost a session.
     fn is_of_login(&self) -> bool {
         matches!(*self.error, StationError::Auth { .. })
     }
 
     fn pause(&self, has_worked: bool) -> Duration {
-        if has_worked || self.is_of_login() {
+        if has_worked && !self.is_of_login() {
             return RECHECK;
         }
         let at = self.tries.saturating_sub(1);
@@ -111,11 +114,10 @@ impl State {
         self.refused.take().is_some() || was_busy
     }
 
-    /// The station has recovered elsewhere: what refused before is asked again at once.
+    /// What refused before is asked again at once. A login that is not accepted here costs no new session each time: the
+    /// web session remembers that by itself.
     fn doubt(&mut self) {
-        if let Some(refused) = &mut self.refused
-            && !refused.is_of_login()
-        {
+        if let Some(refused) = &mut self.refused {
             refused.is_doubtful = true;
         }
     }
@@ -132,7 +134,26 @@ impl Interfaces {
     pub(super) fn missing(&self, interface: Interface, now: Duration) -> Option<FacadeError> {
         let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let error = states.get(interface as usize)?.missing(now)?;
+        // A station with none of them is in trouble rather than built so: it is asked again soon.
+        let last = states
+            .iter()
+            .map(|state| state.missing(now).and(state.refused.as_ref()));
+        if let Some(last) = last
+            .map(|refused| Some(refused?.last))
+            .collect::<Option<Vec<_>>>()
+            && last
+                .iter()
+                .all(|last| now.saturating_sub(*last) >= NONE_LEFT)
+        {
+            return None;
+        }
         Some(error.clone().into())
+    }
+
+    /// Somebody wants to know what is offered now: every interface is asked, whatever was remembered.
+    pub(super) fn doubt_all(&self) {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.iter_mut().for_each(State::doubt);
     }
 
     /// Learns from the outcome of an operation.
@@ -293,6 +314,58 @@ mod tests {
         interfaces.note(Interface::Box, &missing(), at(100));
         interfaces.note(Interface::Box, &missing(), at(120));
         assert!(!is_missing(120), "two refusals may be two incidents");
+    }
+
+    #[test]
+    fn a_login_that_one_interface_refuses_is_tried_again_soon() {
+        let interfaces = Interfaces::default();
+        let at = Duration::from_secs;
+        let refused: FacadeResult<()> = Err(StationError::Auth {
+            station: "http://st1".into(),
+            user: "bridge".into(),
+            cause: AuthCause::InterfaceRefuses,
+            detail: "/obix: HTTP 401".into(),
+        }
+        .into());
+        let is_missing = |now| interfaces.missing(Interface::Obix, at(now)).is_some();
+        interfaces.note(Interface::Obix, &Ok(()), at(0));
+        let mut now = 10;
+        for pause in [2, 5, 15, 60] {
+            interfaces.note(Interface::Obix, &refused, at(now));
+            assert!(is_missing(now + pause - 1), "{pause} s");
+            assert!(!is_missing(now + pause), "{pause} s");
+            now += pause;
+        }
+        interfaces.note(Interface::Obix, &refused, at(now));
+        assert!(is_missing(now + 1));
+        interfaces.doubt_all();
+        assert!(
+            !is_missing(now + 1),
+            "whoever asks for the state gets the present one"
+        );
+    }
+
+    #[test]
+    fn a_station_without_any_interface_is_asked_again_soon() {
+        let interfaces = Interfaces::default();
+        let at = Duration::from_secs;
+        let all = [Interface::Bql, Interface::Box, Interface::Obix];
+        for now in [0, 5, 11] {
+            for interface in all {
+                if now == 0 {
+                    interfaces.note(interface, &Ok(()), at(now));
+                }
+                interfaces.note(interface, &missing(), at(now));
+            }
+        }
+        assert!(
+            all.iter()
+                .all(|one| interfaces.missing(*one, at(12)).is_some())
+        );
+        assert!(
+            all.iter()
+                .all(|one| interfaces.missing(*one, at(13)).is_none())
+        );
     }
 
     #[test]

@@ -92,6 +92,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
+use futures::FutureExt;
 
 pub use aggregate::{Aggregator, Bucket, Excluded, Summary};
 pub use alarm_ack::{
@@ -236,14 +237,17 @@ impl StationFacade {
 
     /// Gives up the station's resources: the watch, the BOX server session and the login. Subscriptions end.
     pub async fn close(&self) {
-        let freed = async {
-            self.changes.shut_down().await;
-            self.boxp.close().await;
-        };
-        if tokio::time::timeout(FREEING, freed).await.is_err() {
-            tracing::debug!(
-                "watch and BOX session were not given up in time; they end by their leases"
-            );
+        let end = tokio::time::Instant::now() + FREEING;
+        for (what, freed) in [
+            ("the watch", self.changes.shut_down().boxed()),
+            ("the BOX server session", self.boxp.close().boxed()),
+        ] {
+            if tokio::time::timeout_at(end, freed).await.is_err() {
+                tracing::warn!(
+                    station = %self.station(),
+                    "{what} stays behind at the station, which was too slow to end it; it ends by its lease"
+                );
+            }
         }
         self.web().close().await;
     }

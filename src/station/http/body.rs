@@ -6,7 +6,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::failure::chain;
-use crate::station::error::StationError;
+use crate::station::error::{CallTime, StationError};
 
 /// The head of an answer and the connection that still carries its body.
 #[derive(Debug)]
@@ -49,6 +49,8 @@ pub struct HttpBody {
     pub(super) received: u64,
     pub(super) limit: u64,
     pub(super) expires: Instant,
+    /// The call whose time ends the body, where its own limit does not.
+    pub(super) call: Option<Box<CallTime>>,
     pub(super) begin: Instant,
     pub(super) _place: OwnedSemaphorePermit,
 }
@@ -65,6 +67,7 @@ impl HttpBody {
                 return Err(StationError::Timeout {
                     what: self.target.clone(),
                     after: self.begin.elapsed(),
+                    call: self.call.clone(),
                 });
             }
             Ok(Err(error)) => {

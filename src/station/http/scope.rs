@@ -3,12 +3,13 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::station::error::StationError;
+use crate::station::error::{CallTime, StationError};
 
 /// Hears of each request that the station answered and of each row that it sent; steps of a call that takes long.
 pub trait RequestCount: fmt::Debug + Send + Sync {
@@ -26,11 +27,26 @@ pub trait RequestCount: fmt::Debug + Send + Sync {
 /// let scope = CallScope::within(Duration::from_secs(9));
 /// assert!(scope.remaining().unwrap() <= Duration::from_secs(9));
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct CallScope {
+    begun: Instant,
     deadline: Option<Instant>,
     cancel: CancellationToken,
     count: Option<Arc<dyn RequestCount>>,
+    /// Milliseconds that requests of the call waited for their turn in the bridge.
+    waited: Arc<AtomicU64>,
+}
+
+impl Default for CallScope {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            deadline: None,
+            cancel: CancellationToken::default(),
+            count: None,
+            waited: Arc::default(),
+        }
+    }
 }
 
 impl CallScope {
@@ -89,9 +105,25 @@ impl CallScope {
                 (Some(own), Some(by)) => Some(own.min(by)),
                 (own, by) => own.or(by),
             },
-            cancel: self.cancel.clone(),
-            count: self.count.clone(),
+            ..self.clone()
         }
+    }
+
+    /// A request of the call waited for its turn in the bridge.
+    pub(super) fn note_wait(&self, waited: Duration) {
+        let millis = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+        self.waited.fetch_add(millis, Ordering::Relaxed);
+    }
+
+    /// What the requests of the call waited for their turns, at most all its time so far.
+    pub(super) fn waited(&self) -> Duration {
+        Duration::from_millis(self.waited.load(Ordering::Relaxed)).min(self.begun.elapsed())
+    }
+
+    /// The time that the call has as a whole; none without a deadline.
+    pub(super) fn whole(&self) -> Option<Duration> {
+        self.deadline
+            .map(|deadline| deadline.saturating_duration_since(self.begun))
     }
 
     /// The instant at which the caller stops waiting.
@@ -127,7 +159,11 @@ impl CallScope {
             biased;
             () = self.cancel.cancelled() => Err(StationError::Cancelled { what: what.to_owned() }),
             result = work => result,
-            () = expiry => Err(StationError::Timeout { what: what.to_owned(), after: begin.elapsed() }),
+            () = expiry => Err(StationError::Timeout {
+                what: what.to_owned(),
+                after: begin.elapsed(),
+                call: self.whole().map(|whole| Box::new(CallTime { whole, queue: None })),
+            }),
         }
     }
 }

@@ -80,11 +80,6 @@ fn hexadecimal(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-/// TLS 1.2 and 1.3 by rustls with ring.
-pub(super) fn tls_config(trust: &Trust) -> Result<ClientConfig, StationError> {
-    config_with(verifier(trust)?)
-}
-
 /// TLS 1.2 and 1.3 by rustls with ring, with a check of one's own.
 pub(crate) fn config_with(
     verifier: Arc<dyn ServerCertVerifier>,

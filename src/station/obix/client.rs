@@ -314,7 +314,7 @@ impl ObixClient {
                     what: target.to_owned(),
                 })
         };
-        scope.run(target, acquire).await
+        self.web.own_turn(scope, target, acquire).await
     }
 
     /// References that lead out of the oBIX tree are not followed, whoever wrote them.

@@ -100,12 +100,9 @@ impl Asked<'_> {
             // The station's own words beat advice about the status.
             (_, Ok(root)) if root.element == Element::Err => Err(self.error_object(&root)),
             (200..=299, Ok(root)) => Ok(root),
-            (200..=299, Err(DecodeError::Html)) => {
-                Err(self.not_authenticated("an HTML page came instead of oBIX"))
-            }
-            (200..=299, Err(_)) if content_type.contains("html") => {
-                Err(self.not_authenticated("an HTML page came instead of oBIX"))
-            }
+            // The session has told apart the login page already: this one is a fault, of the station or of a proxy.
+            (200..=299, Err(DecodeError::Html)) => Err(self.other_page()),
+            (200..=299, Err(_)) if content_type.contains("html") => Err(self.other_page()),
             (
                 200..=299,
                 Err(DecodeError::TooLarge {
@@ -133,9 +130,14 @@ impl Asked<'_> {
             detail: detail.to_owned(),
         };
         match status {
-            300..=399 => self.not_authenticated(&format!("HTTP {status} leads to another page")),
+            300..=399 => self.refused(&format!(
+                "HTTP {status} leads to another page; an https-only station wants the https address"
+            )),
             400 => StationError::BadQuery { query: target, detail: "HTTP 400: the address is malformed".into() },
-            401 => self.not_authenticated("HTTP 401"),
+            401 => self.refused(
+                "HTTP 401; for Basic the station needs an HTTPBasicScheme and the user's Authentication Scheme Name set \
+                 to it",
+            ),
             403 if body.to_lowercase().contains("licen") => {
                 missing("a licensed oBIX server", &format!("HTTP 403: {}", one_line(body)))
             }
@@ -164,15 +166,20 @@ impl Asked<'_> {
         }
     }
 
-    fn not_authenticated(self, detail: &str) -> StationError {
+    fn refused(self, detail: &str) -> StationError {
         StationError::Auth {
             station: self.station.to_owned(),
             user: self.user.to_owned(),
             cause: AuthCause::InterfaceRefuses,
-            detail: format!(
-                "{detail}; for Basic the station needs an HTTPBasicScheme and the user's Authentication Scheme Name \
-                 set to it; an https-only station wants the https address"
-            ),
+            detail: detail.to_owned(),
+        }
+    }
+
+    fn other_page(self) -> StationError {
+        StationError::Protocol {
+            target: self.target.to_owned(),
+            expected: "an oBIX document",
+            found: "an HTML page".to_owned(),
         }
     }
 }
@@ -243,7 +250,8 @@ mod tests {
         assert_eq!(kind(point, 302, "").0, "station-auth");
         assert_eq!(
             kind(point, 200, "<!DOCTYPE html><html></html>").0,
-            "station-auth"
+            "station-protocol",
+            "one page by mistake is no refusal of the login"
         );
         assert_eq!(kind(point, 403, "").0, "permission-denied");
         assert!(

@@ -9,6 +9,7 @@ use futures::future::{BoxFuture, Shared};
 use http::HeaderMap;
 use url::Url;
 
+use super::request::LoginScheme;
 use super::session::{Inner, State, interface_of};
 use crate::station::error::{AuthCause, StationError};
 use crate::station::http::{CallScope, station_of};
@@ -146,9 +147,10 @@ impl Inner {
             return self.auth(AuthCause::Unanswered, error.to_string());
         }
         match error {
-            StationError::Timeout { after, .. } => StationError::LoginTimeout {
+            StationError::Timeout { after, call, .. } => StationError::LoginTimeout {
                 station: self.station(),
-                after,
+                // The call may have come to its login late; its own time says more than the rest of it.
+                after: call.map_or(after, |call| call.whole),
             },
             other => other,
         }
@@ -172,7 +174,13 @@ impl Inner {
     /// Remembers the refusal, so that an interface this login cannot use does not cost a new login per request.
     pub(super) fn interface_refuses(&self, root: String, detail: String) -> StationError {
         let until = self.clock.monotonic().saturating_add(self.options.latch);
-        let detail = format!("{root}: {detail}");
+        let detail = match self.options.scheme {
+            LoginScheme::FormScram => format!("{root}: {detail}"),
+            LoginScheme::HeaderScram | LoginScheme::Basic => format!(
+                "{root}: {detail}; not every interface takes the configured station.scheme, while a session of \
+                 form-scram serves them all where the user's Authentication Scheme is a digest one"
+            ),
+        };
         self.state().refusing.insert(root, until);
         self.auth(AuthCause::InterfaceRefuses, detail)
     }
@@ -204,7 +212,14 @@ impl Inner {
             .run("the logout", super::login::log_out(self))
             .await
         {
-            tracing::debug!(%error, "logout failed; the session ends by idle expiry");
+            if error.leaves_behind() {
+                tracing::warn!(
+                    station = %self.station(), user = %self.options.user, %error,
+                    "a login stays behind at the station; it ends when it has been idle"
+                );
+            } else {
+                tracing::debug!(%error, "logout failed; the session ends by idle expiry");
+            }
         }
         self.state().reset(&self.options.url);
     }

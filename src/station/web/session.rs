@@ -140,6 +140,16 @@ impl WebSession {
         self.inner.http.traffic()
     }
 
+    /// Waits for a turn among the requests of this identity, which is no waiting for the station.
+    pub(crate) async fn own_turn<T>(
+        &self,
+        scope: &CallScope,
+        what: &str,
+        turn: impl Future<Output = Result<T, StationError>>,
+    ) -> Result<T, StationError> {
+        self.inner.http.own_turn(scope, what, turn).await
+    }
+
     /// True while the station is believed to know this session.
     pub fn is_logged_in(&self) -> bool {
         self.inner.state().logged_in
@@ -148,6 +158,21 @@ impl WebSession {
     /// True while the last login is known to have failed and the next attempt is held back.
     pub fn refuses_login(&self) -> bool {
         self.inner.is_latched()
+    }
+
+    /// Why the newest connection to the station was not trusted, although older ones may still serve.
+    pub fn certificate_problem(&self) -> Option<String> {
+        self.inner.http.certificate_problem()
+    }
+
+    /// Looks at the station's certificate over a connection of its own, without credentials.
+    ///
+    /// # Errors
+    /// [`StationError::Certificate`] while it is not trusted.
+    pub async fn look_at_certificate(&self, scope: &CallScope) -> Result<(), StationError> {
+        let base = self.base_url();
+        let look = self.inner.http.look_at_certificate(&base);
+        scope.run("the certificate", look).await
     }
 
     /// Logs in unless a session exists; concurrent callers share one login.
@@ -262,9 +287,10 @@ impl WebSession {
         }
         let outcome = scope.run("the login", self.inner.shared_login()).await;
         outcome.map_err(|error| match error {
-            StationError::Timeout { after, .. } => StationError::LoginTimeout {
+            StationError::Timeout { after, call, .. } => StationError::LoginTimeout {
                 station: self.station(),
-                after,
+                // The call may have come to its login late; its own time says more than the rest of it.
+                after: call.map_or(after, |call| call.whole),
             },
             other => other,
         })

@@ -224,7 +224,14 @@ impl WatchSource {
         if let Some(watch) = self.watch
             && let Err(error) = facade.obix().delete_watch(scope, &watch).await
         {
-            tracing::debug!(%error, "the watch could not be deleted; it ends by its lease");
+            if error.leaves_behind() {
+                tracing::warn!(
+                    station = %facade.station(), %error,
+                    "a watch stays behind at the station; it ends by its lease"
+                );
+            } else {
+                tracing::debug!(%error, "the watch could not be deleted; it ends by its lease");
+            }
         }
     }
 }
