@@ -1,9 +1,10 @@
 //! The data folder: made on demand, used by one process at a time.
 
-use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+
+use super::process_lock::{LockError, ProcessLock};
 
 const LOCK_NAME: &str = "bridge.lock";
 const HOLDER_NAME: &str = "bridge.holder";
@@ -12,8 +13,7 @@ const HOLDER_NAME: &str = "bridge.holder";
 #[derive(Debug)]
 pub struct DataFolder {
     path: PathBuf,
-    // Closing the file releases the lock, also when the process dies.
-    _lock: File,
+    _lock: ProcessLock,
 }
 
 impl DataFolder {
@@ -28,41 +28,16 @@ impl DataFolder {
                 path.display()
             )
         })?;
-        let lock_path = path.join(LOCK_NAME);
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&lock_path)
-            .with_context(|| {
-                format!(
-                    "{} cannot be written; check the rights of the folder",
-                    lock_path.display()
-                )
-            })?;
-        let holder_path = path.join(HOLDER_NAME);
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                // Just after it took the lock the other process has not yet written who it is.
-                let holder = std::fs::read_to_string(&holder_path)
-                    .ok()
-                    .filter(|holder| !holder.trim().is_empty())
-                    .unwrap_or_else(|| "another process".to_owned());
-                bail!(
-                    "the data folder {} is in use by {}; stop it, choose another dataDir, or use \
-                     `niagara-bridge stdio --url …` to reach the bridge that runs",
-                    path.display(),
-                    holder.trim()
-                );
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(error)
-                    .with_context(|| format!("{} cannot be locked", lock_path.display()));
-            }
-        }
-        std::fs::write(&holder_path, format!("process {}\n", std::process::id()))
-            .with_context(|| format!("{} cannot be written", holder_path.display()))?;
+        let lock = ProcessLock::take(&path.join(LOCK_NAME), &path.join(HOLDER_NAME), "");
+        let lock = match lock {
+            Ok(lock) => lock,
+            Err(LockError::Held { holder }) => bail!(
+                "the data folder {} is in use by {holder}; stop it, choose another dataDir, or use \
+                 `niagara-bridge stdio --url …` to reach the bridge that runs",
+                path.display(),
+            ),
+            Err(error) => return Err(error.into()),
+        };
         Ok(Self {
             path: path.to_owned(),
             _lock: lock,

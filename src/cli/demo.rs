@@ -16,6 +16,7 @@ use super::arguments::{DemoOptions, LogOptions};
 use super::assembly::assemble;
 use super::data_folder::DataFolder;
 use super::ingest_schedule::IngestSchedule;
+use super::knowledge_lock::take_knowledge_file;
 use super::init::mint_token;
 use super::logging;
 use super::serve::{resume_audit, start_http};
@@ -67,6 +68,7 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     config.listen = options.listen;
     config.enable_test_setup = options.test_setup;
     let users = bound_users(&mut config)?;
+    let _knowledge = take_knowledge_file(&config.knowledge_file, folder.path())?;
     let mapped = mapped_site(&config.knowledge_file)?;
     let (stop, watcher) = shutdown::watch();
     let assembly = assemble(&config)?;
@@ -153,7 +155,8 @@ fn bound_users(config: &mut Config) -> anyhow::Result<Vec<BoundUser>> {
 
 /// Makes sure that the demo has a knowledge file, and tells what it maps; one from an earlier run is left as it is.
 fn mapped_site(file: &Path) -> anyhow::Result<String> {
-    if !file.exists() {
+    // A file that was lost is not replaced by the demo's own: what copies there are may hold a person's work.
+    if matches!(KnowledgeStore::open(file).snapshot().state, KnowledgeState::Missing) {
         let text = demo_model::harborview()?.to_text("the demo site", DocumentFormat::Yaml)?;
         let mut staged = Staged::create(file.with_extension("yaml.new"), file.to_owned())?;
         staged.fill(text.as_bytes())?;

@@ -6,7 +6,8 @@
 //!   [`camber`], [`docs`]: one file per command.
 //! - [`ingest_schedule`]: ingest in the background of a bridge that serves.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
-//! - [`logging`], [`shutdown`], [`data_folder`]: log lines, signals, the lock of the data folder.
+//! - [`logging`], [`shutdown`], [`data_folder`], [`knowledge_lock`]: log lines, signals, the locks of the data folder and of
+//!   the knowledge file.
 //!
 //! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
 //! 130 interrupted.
@@ -21,9 +22,11 @@ pub mod docs;
 pub mod ingest;
 pub mod ingest_schedule;
 pub mod init;
+pub mod knowledge_lock;
 pub mod logging;
 pub mod metric_sources;
 pub mod probe;
+pub mod process_lock;
 pub mod relay;
 pub mod reload;
 pub mod serve;

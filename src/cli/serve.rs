@@ -11,6 +11,7 @@ use super::arguments::{LogOptions, ServeOptions};
 use super::assembly::{Assembly, StationEnd, assemble};
 use super::data_folder::DataFolder;
 use super::ingest_schedule::IngestSchedule;
+use super::knowledge_lock::take_knowledge_file;
 use super::logging::{self, LogSwitch};
 use super::reload::{Reload, log_level};
 use super::shutdown::{self, Ending};
@@ -42,6 +43,7 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
     }
     let assembly = assemble(&config)?;
     let _folder = DataFolder::take(&config.data_dir)?;
+    let _knowledge = take_knowledge_file(&config.knowledge_file, &config.data_dir)?;
     resume_audit(&assembly);
     let (stop, watcher) = shutdown::watch();
     greet(&assembly, &config, stop.clone());

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::document::{
-    Equipment, EquipmentType, KnowledgeDocument, SCHEMA_VERSION, Space, StandalonePoint,
+    Equipment, EquipmentType, KnowledgeDocument, SCHEMA_VERSION, SECTIONS, Space, StandalonePoint,
     TypicalPoint,
 };
 use super::error::KnowledgeError;
@@ -14,6 +14,8 @@ use super::error::KnowledgeError;
 pub struct Decoded {
     pub document: KnowledgeDocument,
     pub warnings: Vec<String>,
+    /// Whether the root names a section, be it without entries.
+    pub names_section: bool,
 }
 
 /// Decodes the root map of a document (tool surface §9.1).
@@ -33,6 +35,7 @@ pub fn decode(origin: &str, tree: Value) -> Result<Decoded, KnowledgeError> {
         origin,
         warnings: Vec::new(),
     };
+    let names_section = SECTIONS.iter().any(|section| root.contains_key(*section));
     let schema_version = decoder.schema_version(root.shift_remove("schema_version"))?;
     let station = decoder.map(root.shift_remove("station"), "station")?;
     let spaces = decoder.section(&mut root, "spaces", Decoder::space)?;
@@ -52,6 +55,7 @@ pub fn decode(origin: &str, tree: Value) -> Result<Decoded, KnowledgeError> {
     Ok(Decoded {
         document,
         warnings: decoder.warnings,
+        names_section,
     })
 }
 

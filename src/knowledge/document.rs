@@ -27,6 +27,15 @@ const ROOT_KEYS: [&str; 7] = [
     "schedules",
 ];
 
+/// Keys of the root under which entries stand.
+pub const SECTIONS: [&str; 5] = [
+    "spaces",
+    "equipment_types",
+    "equipment",
+    "points",
+    "schedules",
+];
+
 /// Of a key at the root of a document that is none of [`ROOT_KEYS`], the one that it is nearly: a slip of the keyboard, the
 /// singular, other capitals or separators.
 pub fn mistyped_root_key(key: &str) -> Option<&'static str> {

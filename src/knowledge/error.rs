@@ -22,6 +22,22 @@ pub enum KnowledgeError {
     )]
     Gone { path: PathBuf },
     #[error(
+        "the knowledge file {path} is missing, though it was there once{copy}; put it back, or begin anew by reloadKnowledge \
+         with startEmpty true",
+        path = path.display(), copy = copy_text(copy.as_deref())
+    )]
+    Absent {
+        path: PathBuf,
+        /// The newest copy beside it.
+        copy: Option<PathBuf>,
+    },
+    #[error(
+        "the knowledge file {path} holds nothing, as when an editor was stopped while it wrote; put a copy in its place (they \
+         lie beside it, named .bak), or write `schema_version: 1` into it if the model is meant to be empty",
+        path = path.display()
+    )]
+    Empty { path: PathBuf },
+    #[error(
         "the knowledge document {origin} has {size} bytes, more than the limit of {limit}; split the site or remove notes"
     )]
     TooLarge {
@@ -42,7 +58,7 @@ pub enum KnowledgeError {
         detail: String,
     },
     #[error(
-        "the knowledge document {origin} uses a YAML {what} at line {line}; write the value out, or put the text in quotes"
+        "the knowledge document {origin} has a {what} at line {line}; write the value out, or put the text in quotes"
     )]
     Unsupported {
         origin: String,
@@ -58,6 +74,15 @@ pub enum KnowledgeError {
         problem: String,
         remedy: &'static str,
     },
+}
+
+fn copy_text(copy: Option<&Path>) -> String {
+    copy.map_or_else(String::new, |copy| {
+        format!(
+            " and copies of it lie beside it, the newest is {}",
+            copy.display()
+        )
+    })
 }
 
 fn place(line: Option<usize>, column: Option<usize>) -> String {
@@ -98,6 +123,13 @@ pub enum EditError {
         /// Where a state of the file is kept that another change from outside overtook.
         kept: Option<PathBuf>,
     },
+    /// Somebody else seems to be writing the file just now.
+    #[error(
+        "The knowledge file {path} is being written by another program and does not come to rest; nothing was changed. Try \
+         again in a few seconds.",
+        path = path.display()
+    )]
+    StillChanging { path: PathBuf },
     #[error("The knowledge was not changed: {0}.")]
     Save(#[from] FileError),
     /// The changed or imported document breaks a rule of its format.

@@ -1,5 +1,7 @@
 //! Bytes ↔ tree: YAML and JSON within fixed limits, and the rule that tells them apart (tool surface §9.4).
 
+mod json_reader;
+mod long_number;
 mod yaml_writer;
 
 use serde_json::{Map, Number, Value};
@@ -78,7 +80,10 @@ pub fn parse(origin: &str, text: &str) -> Result<(DocumentFormat, Value), Knowle
             limit: MAX_DEPTH,
         });
     }
-    Ok((format, tree))
+    match long_number::line_of_long_number(text, &tree) {
+        Some(line) => Err(long_number_at(origin, line)),
+        None => Ok((format, tree)),
+    }
 }
 
 /// Writes a tree as document text: YAML in the form of [`yaml_writer`], JSON indented by two.
@@ -112,6 +117,14 @@ pub fn render(
     Ok(text)
 }
 
+fn long_number_at(origin: &str, line: usize) -> KnowledgeError {
+    KnowledgeError::Unsupported {
+        origin: origin.to_owned(),
+        what: "whole number of more than 64 bits",
+        line,
+    }
+}
+
 fn parse_json(origin: &str, text: &str) -> Result<Value, KnowledgeError> {
     // Comment lines may stand before a JSON document; blank them so that line numbers stay right.
     let mut body = String::with_capacity(text.len());
@@ -120,7 +133,7 @@ fn parse_json(origin: &str, text: &str) -> Result<Value, KnowledgeError> {
         in_head = in_head && (line.trim().is_empty() || line.trim_start().starts_with('#'));
         body.push_str(if in_head { "\n" } else { line });
     }
-    serde_json::from_str(&body).map_err(|error| KnowledgeError::Syntax {
+    json_reader::read(&body).map_err(|error| KnowledgeError::Syntax {
         origin: origin.to_owned(),
         format: "JSON",
         line: Some(error.line()),
@@ -137,15 +150,31 @@ fn parse_yaml(origin: &str, text: &str) -> Result<Value, KnowledgeError> {
             line,
         });
     }
-    let tree: serde_yaml::Value =
-        serde_yaml::from_str(text).map_err(|error| KnowledgeError::Syntax {
+    let tree: serde_yaml::Value = serde_yaml::from_str(text).map_err(|error| {
+        let detail = error.to_string();
+        if let Some(line) = long_number_of(&detail, text) {
+            return long_number_at(origin, line);
+        }
+        KnowledgeError::Syntax {
             origin: origin.to_owned(),
             format: "YAML",
             line: error.location().map(|at| at.line()),
             column: error.location().map(|at| at.column()),
-            detail: error.to_string(),
-        })?;
+            detail,
+        }
+    })?;
     to_json(origin, tree)
+}
+
+/// The line of the number that the YAML reader refuses without telling where, by the digits in its words.
+fn long_number_of(detail: &str, text: &str) -> Option<usize> {
+    if !detail.contains("128") {
+        return None;
+    }
+    let digits = detail
+        .split(|character: char| !character.is_ascii_digit())
+        .find(|digits| digits.len() >= 19)?;
+    long_number::line_of_digits(text, digits)
 }
 
 fn to_json(origin: &str, tree: serde_yaml::Value) -> Result<Value, KnowledgeError> {
@@ -376,6 +405,55 @@ mod tests {
         assert_eq!(
             tree(text),
             json!({"a":"x &y","b":"it's *z","c":"Fish & chips * 2","d":"*bold*\n&more\n","e":1})
+        );
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_with_its_line_in_either_format() {
+        for text in [
+            "{\"equipment\": [\n  {\"id\": \"a\",\n   \"id\": \"b\"}\n]}",
+            "{\"spaces\": [],\n\n\"spaces\": [{\"id\": \"a\"}]}",
+            "equipment:\n- id: a\n  id: b\n",
+        ] {
+            let error = parse("site", text).unwrap_err();
+            let KnowledgeError::Syntax { line, .. } = &error else {
+                panic!("{error:?}");
+            };
+            assert!(line.is_some_and(|line| (2..=3).contains(&line)), "{error}");
+            let said = error.to_string();
+            assert!(said.contains("id") || said.contains("spaces"), "{said}");
+        }
+        assert_eq!(
+            tree("{\"a\": {\"x\": 1}, \"b\": {\"x\": 1.5, \"y\": null}, \"c\": [true, -3, \"t\"]}"),
+            json!({"a": {"x": 1}, "b": {"x": 1.5, "y": null}, "c": [true, -3, "t"]})
+        );
+    }
+
+    #[test]
+    fn whole_numbers_beyond_64_bits_are_named_with_their_line_and_others_stay() {
+        for number in [
+            "18446744073709551616",
+            "-9223372036854775809",
+            "123456789012345678901234567890",
+            "1234567890123456789012345678901234567890123456",
+        ] {
+            for text in [
+                format!("a: 1\nserial: {number}\n"),
+                format!("{{\"a\": 1,\n\"serial\": {number}}}"),
+            ] {
+                match parse("site", &text) {
+                    Err(KnowledgeError::Unsupported { line: 2, .. }) => {}
+                    other => panic!("{text:?} gave {other:?}"),
+                }
+            }
+        }
+        for number in ["18446744073709551615", "-9223372036854775808", "1e30", "12345678901234567890.5"] {
+            assert!(parse("site", &format!("a: {number}\n")).is_ok(), "{number}");
+            assert!(parse("site", &format!("{{\"a\": {number}}}")).is_ok(), "{number}");
+        }
+        assert_eq!(
+            tree("a: '123456789012345678901234567890'\n"),
+            json!({"a": "123456789012345678901234567890"})
         );
     }
 

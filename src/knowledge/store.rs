@@ -1,21 +1,24 @@
 //! The file behind the model: read into shared snapshots, changed by one writer at a time.
 //!
-//! A missing file is an empty model; a file that cannot be read or understood is a state that is reported, and no edit
+//! A missing file is an empty model, unless copies of it tell that it was lost; a file that cannot be read or understood is a state that is reported, and no edit
 //! touches it (Tool surface §6, §9.4). An edit changes a copy of the document; readers see it after it was saved
 //! (Tool surface §9.5, §9.6).
 
+mod aftermath;
 mod audit;
 mod backup;
 mod editing;
 mod exchange;
+mod loss;
 mod reading;
 mod saving;
+mod settling;
 mod watching;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use tokio::sync::watch;
 
@@ -26,6 +29,8 @@ use super::error::{KnowledgeError, KnowledgeUnreadable};
 use super::format::DocumentFormat;
 use super::model::KnowledgeModel;
 use crate::clock::{SharedClock, SystemClock};
+use aftermath::Aftermath;
+use loss::Reference;
 use reading::{ContentHash, read};
 
 /// Name of the log of knowledge edits, beside the knowledge file (tool surface §9.5).
@@ -53,6 +58,8 @@ pub struct KnowledgeSnapshot {
     pub warnings: Arc<[String]>,
     /// What the file held; none when there was no file or it could not be read.
     content: Option<ContentHash>,
+    /// Whether that content was saved by this store.
+    is_written_here: bool,
 }
 
 impl KnowledgeSnapshot {
@@ -81,6 +88,7 @@ impl KnowledgeSnapshot {
             state,
             warnings: Arc::from([]),
             content: None,
+            is_written_here: false,
         }
     }
 }
@@ -110,6 +118,9 @@ pub struct KnowledgeFileFacts {
 /// Told of each step of a save; tests end the process there.
 pub type SaveObserver = Arc<dyn Fn(SaveStep) + Send + Sync>;
 
+/// Lets time pass.
+pub type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
+
 /// How the file is kept.
 #[derive(Clone)]
 pub struct StoreOptions {
@@ -122,6 +133,10 @@ pub struct StoreOptions {
     /// Stamps backups and the log of edits.
     pub clock: SharedClock,
     pub observer: SaveObserver,
+    /// How long a file that another program wrote must have been unchanged before an edit is saved on top of it.
+    pub rest: Duration,
+    /// Waits while the file does not rest; tests let the other program write on there.
+    pub pause: Pause,
 }
 
 impl Default for StoreOptions {
@@ -132,6 +147,8 @@ impl Default for StoreOptions {
             read_only: Arc::new(|| false),
             clock: SystemClock::shared(),
             observer: Arc::new(|_| {}),
+            rest: settling::REST,
+            pause: Arc::new(std::thread::sleep),
         }
     }
 }
@@ -160,6 +177,14 @@ struct Shared {
     current: RwLock<KnowledgeSnapshot>,
     changes: watch::Sender<KnowledgeChanges>,
     audit_failure: Mutex<Option<String>>,
+    reference: Mutex<Reference>,
+    aftermath: Mutex<Aftermath>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.look_at_replaced_files();
+    }
 }
 
 impl KnowledgeStore {
@@ -172,17 +197,39 @@ impl KnowledgeStore {
     pub fn open_with(path: impl Into<PathBuf>, options: StoreOptions) -> Self {
         let path = path.into();
         exchange::recover(&path);
-        let current = RwLock::new(read(&path));
+        let first = match read(&path) {
+            found if matches!(found.state, KnowledgeState::Missing) => reading::missing(&path),
+            found => found,
+        };
+        let shared = Shared {
+            path,
+            options,
+            current: RwLock::new(first.clone()),
+            changes: watch::Sender::new(KnowledgeChanges::default()),
+            audit_failure: Mutex::default(),
+            reference: Mutex::default(),
+            aftermath: Mutex::default(),
+        };
+        shared.refer_to(&first);
         Self {
-            shared: Arc::new(Shared {
-                path,
-                options,
-                current,
-                changes: watch::Sender::new(KnowledgeChanges::default()),
-                audit_failure: Mutex::default(),
-            }),
+            shared: Arc::new(shared),
             writer: Arc::default(),
         }
+    }
+
+    /// What whoever works with the knowledge must hear of: losses by outside edits, and what was kept of such edits.
+    pub fn notices(&self) -> Vec<String> {
+        self.shared.notices()
+    }
+
+    /// Ends the remarks of [`KnowledgeStore::notices`]: they were read, and the model is meant to be as it is now.
+    pub fn accept(&self) {
+        self.shared.accept();
+    }
+
+    /// Looks once more at files that edits replaced, as the store does by itself from time to time and at its end.
+    pub fn look_at_replaced_files(&self) {
+        self.shared.look_at_replaced_files();
     }
 
     pub fn path(&self) -> &Path {
@@ -320,6 +367,8 @@ pub fn is_writable(path: &Path) -> bool {
     }
 }
 
+#[cfg(test)]
+mod loss_tests;
 #[cfg(test)]
 mod outside_tests;
 #[cfg(test)]

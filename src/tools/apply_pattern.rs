@@ -7,15 +7,18 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::knowledge_arguments::{edit, refused, texts_schema};
+use super::mapped_paths::with_paths;
 use super::pattern_siblings::{Looked, look};
 use super::pattern_view::{plan_json, plan_schema};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
-use super::station_access::{SharedStations, scope};
+use super::station_access::{SharedStations, scope, station_error};
 use super::{Arguments, CallContext, ToolError};
-use crate::knowledge::operations::{EntryKind, Holder, OperationError, create_all_equipment};
+use crate::knowledge::operations::{
+    EntryKind, Holder, OperationError, check_place, create_all_equipment,
+};
 use crate::knowledge::pattern::{Pattern, PatternError, SiblingPlan, component, with_suffix};
-use crate::knowledge::{Equipment, KnowledgeModel, KnowledgeStore};
+use crate::knowledge::{Equipment, KnowledgeDocument, KnowledgeModel, KnowledgeStore};
 use crate::station::ord::{Ord, SlotName, SlotPath};
 
 /// Share of the pattern's points that a component found below `under` must have to count as a sibling.
@@ -113,10 +116,15 @@ impl Tool for ApplyPattern {
         Box::pin(async move {
             let id = arguments.string("equipmentId")?;
             let model = self.knowledge.readable()?.model;
-            let equipment = model.equipment(id).ok_or_else(|| unknown(id))?;
-            let wishes = Wishes::of(&arguments, equipment);
+            let written = model.equipment(id).ok_or_else(|| unknown(id))?;
+            let wishes = Wishes::of(&arguments, written);
+            wishes.check(model.document(), written).map_err(refused)?;
             let station = self.stations.for_caller(&context.principal)?;
             let scope = scope(context);
+            let model = with_paths(&station, &scope, model)
+                .await
+                .map_err(|error| station_error(error, id))?;
+            let equipment = model.equipment(id).ok_or_else(|| unknown(id))?;
             let looked = look(&station, &scope, equipment, &arguments).await?;
             let pattern = Pattern::of(equipment, &looked.points).map_err(pattern_error)?;
             let plan = Plan::of(&pattern, &looked, &model, &wishes);
@@ -155,6 +163,17 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
+    /// What the plan needs of the model beside the siblings: a dry run must not promise what cannot be applied.
+    fn check(
+        &self,
+        document: &KnowledgeDocument,
+        pattern: &Equipment,
+    ) -> Result<(), OperationError> {
+        let holder = Holder::new(EntryKind::Equipment, &pattern.id);
+        let equipment_type = pattern.equipment_type.as_deref();
+        check_place(document, &holder, equipment_type, self.space.as_deref())
+    }
+
     fn of(arguments: &Arguments, pattern: &Equipment) -> Self {
         Self {
             space: match arguments.optional_string("space") {

@@ -26,6 +26,7 @@ impl From<KnowledgeUnreadable> for ToolError {
     fn from(error: KnowledgeUnreadable) -> Self {
         let reason = match *error.detail {
             KnowledgeError::Gone { .. } => "changed-on-disk",
+            KnowledgeError::Absent { .. } => "missing",
             _ => "unreadable",
         };
         unusable(&error, &error.path, reason).with("detail", error.detail.to_string())
@@ -44,6 +45,7 @@ impl From<EditError> for ToolError {
                     None => refused,
                 }
             }
+            EditError::StillChanging { ref path } => unusable(&error, path, "changing"),
             EditError::Save(ref failure) => unusable(&error, &failure.path, "save-failed")
                 .with("detail", failure.source.to_string()),
             EditError::Document(_) => {
@@ -66,6 +68,9 @@ fn unusable(error: &impl std::fmt::Display, path: &std::path::Path, reason: &str
         .with("reason", reason)
 }
 
+/// Warnings that are listed without asking for more.
+const MOST_WARNINGS: i64 = 1000;
+
 /// `validateKnowledge`.
 pub struct ValidateKnowledge(pub Arc<KnowledgeStore>);
 
@@ -77,13 +82,31 @@ impl Tool for ValidateKnowledge {
             Annotations::READ,
             "Checks the knowledge model and lists what is wrong: missing and repeated ids, unknown types, spaces and \
              parents, cycles, missing ords and their syntax, required roles without a point, roles that the type does not \
-             have, ords used twice. The station is not asked: checkKnowledgeIntegrity does that. Takes no arguments. \
-             Example: {}.",
+             have, ords used twice; and what became of the file behind the model. The station is not asked: \
+             checkKnowledgeIntegrity does that. When 'nextOffset' is given, continue there. \
+             Example: {} or {\"limit\":50}.",
+        )
+        .input(
+            object()
+                .optional(
+                    "limit",
+                    schema::integer_between("Most warnings to list.", 1, MOST_WARNINGS, MOST_WARNINGS),
+                )
+                .optional(
+                    "offset",
+                    schema::integer_between(
+                        "Warnings to skip: continue with nextOffset of the answer before.",
+                        0,
+                        1_000_000,
+                        0,
+                    ),
+                ),
         )
         .output(
             object()
                 .required("ok", schema::boolean("Whether nothing is wrong."))
-                .required("warningCount", schema::whole("Number of warnings."))
+                .required("warningCount", schema::whole("Number of warnings, those that are not listed included."))
+                .optional("nextOffset", schema::whole("Where to continue."))
                 .required(
                     "warnings",
                     schema::list(
@@ -97,19 +120,27 @@ impl Tool for ValidateKnowledge {
     fn run<'a>(
         &'a self,
         _context: &'a CallContext,
-        _arguments: Arguments,
+        arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let snapshot = self.0.readable()?;
             let findings = validate(&snapshot.model);
             let mut warnings: Vec<String> = snapshot.staleness().into_iter().collect();
+            warnings.extend(self.0.notices());
             warnings.extend(findings.iter().map(ToString::to_string));
             warnings.extend(snapshot.warnings.iter().cloned());
-            Ok(ToolOutput::json(json!({
+            let offset = arguments.count("offset", 0);
+            let limit = arguments.count("limit", MOST_WARNINGS as usize);
+            let listed: Vec<&String> = warnings.iter().skip(offset).take(limit).collect();
+            let mut answer = json!({
                 "ok": warnings.is_empty(),
                 "warningCount": warnings.len(),
-                "warnings": warnings,
-            })))
+                "warnings": listed,
+            });
+            if offset + listed.len() < warnings.len() {
+                answer["nextOffset"] = json!(offset + listed.len());
+            }
+            Ok(ToolOutput::json(answer))
         })
     }
 }
@@ -135,7 +166,14 @@ impl Tool for GetKnowledgeSummary {
                 .required("equipmentTypeCount", schema::whole("Equipment types."))
                 .required("equipmentCount", schema::whole("Equipment entries."))
                 .required("standalonePointCount", schema::whole("Points that belong to no equipment."))
-                .optional("stale", schema::string("Why this is not what the file holds now: it is gone or cannot be read.")),
+                .optional("stale", schema::string("Why this is not what the file holds now: it is gone or cannot be read."))
+                .optional(
+                    "notices",
+                    schema::list(
+                        "What other programs did to the file and somebody must look at; ended by reloadKnowledge.",
+                        json!({"type": "string"}),
+                    ),
+                ),
         )
     }
 
@@ -159,6 +197,10 @@ impl Tool for GetKnowledgeSummary {
             if let Some(staleness) = snapshot.staleness() {
                 answer["stale"] = json!(staleness);
             }
+            let notices = self.0.notices();
+            if !notices.is_empty() {
+                answer["notices"] = json!(notices);
+            }
             Ok(ToolOutput::json(answer))
         })
     }
@@ -169,13 +211,21 @@ pub struct ReloadKnowledge(pub Arc<KnowledgeStore>);
 
 impl Tool for ReloadKnowledge {
     fn definition(&self) -> ToolDefinition {
+        let mut start_empty = schema::boolean(
+            "Begin anew with an empty model if the file is missing: an empty document is written, and the copies stay \
+             beside it. No effect while there is a file.",
+        );
+        start_empty["default"] = json!(false);
         ToolDefinition::new(
             "reloadKnowledge",
             Category::Management,
             Annotations::RELOAD,
             "Reads the knowledge file again, for example after it was edited by hand or repaired. A missing file gives an \
-             empty model. Takes no arguments. Example: {}.",
+             empty model if there never was one; where copies of a lost file lie beside it, the call is refused and names \
+             the newest, unless startEmpty is true. What is to be told of changes by other programs is in 'warnings' for \
+             the last time. Example: {}.",
         )
+        .input(object().optional("startEmpty", start_empty))
         .output(
             object()
                 .required("ok", schema::boolean("True."))
@@ -184,7 +234,7 @@ impl Tool for ReloadKnowledge {
                 .required(
                     "warnings",
                     schema::list(
-                        "What was tolerated in the file.",
+                        "What other programs did to the file, and what was tolerated in it.",
                         json!({"type": "string"}),
                     ),
                 ),
@@ -193,10 +243,13 @@ impl Tool for ReloadKnowledge {
 
     fn run<'a>(
         &'a self,
-        _context: &'a CallContext,
-        _arguments: Arguments,
+        context: &'a CallContext,
+        arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
+            if arguments.boolean("startEmpty", false) {
+                self.0.start_empty(&editor(context, "reloadKnowledge")).await?;
+            }
             let snapshot = self.0.reload().await;
             if let Some(detail) = snapshot.problem() {
                 return Err(KnowledgeUnreadable {
@@ -205,11 +258,14 @@ impl Tool for ReloadKnowledge {
                 }
                 .into());
             }
+            let mut warnings = self.0.notices();
+            warnings.extend(snapshot.warnings.iter().cloned());
+            self.0.accept();
             Ok(ToolOutput::json(json!({
                 "ok": true,
                 "filePath": self.0.path().display().to_string(),
                 "equipmentCount": snapshot.model.document().equipment.len(),
-                "warnings": *snapshot.warnings,
+                "warnings": warnings,
             })))
         })
     }

@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::knowledge_file::editor;
+use super::mapped_paths::HandlePaths;
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, ObjectSchema, object};
 use super::station_access::{SharedStations, component_ord, scope, station_error};
@@ -99,23 +100,31 @@ impl Tool for ImportKnowledge {
                 _ => ImportMode::Merge,
             };
             let mut remarks = Vec::new();
+            let mut names_section = false;
             let incoming = if arguments.optional_string("source") == Some(TAGS) {
                 Incoming::Tags(self.tagged(context, &arguments, mode, &mut remarks).await?)
             } else {
                 let decoded = read(text(&arguments)?).await?;
                 remarks = decoded.warnings;
+                names_section = decoded.names_section;
                 Incoming::Document(Box::new(decoded.document))
+            };
+            let paths = match &incoming {
+                Incoming::Tags(_) => self.handle_paths(context).await?,
+                Incoming::Document(_) => HandlePaths::default(),
             };
             let editor = editor(context, "importKnowledge");
             let change = move |document: &mut KnowledgeDocument| {
                 let (incoming, findings) = match incoming {
                     Incoming::Document(incoming) => (*incoming, None),
                     Incoming::Tags(components) => {
-                        let mut findings = haystack_import::read(&components, document);
+                        let mut known = document.clone();
+                        paths.put_into(&mut known);
+                        let mut findings = haystack_import::read(&components, &known);
                         (std::mem::take(&mut findings.document), Some(findings))
                     }
                 };
-                let imported = import(document, incoming, mode)?;
+                let imported = import(document, incoming, mode, names_section)?;
                 let warnings = validate(&KnowledgeModel::new(document.clone()));
                 let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
                 let audit_id = format!("{}+{}", mode.name(), imported.added());
@@ -145,6 +154,15 @@ impl Tool for ImportKnowledge {
 }
 
 impl ImportKnowledge {
+    /// Where the components lie that the model names by handle.
+    async fn handle_paths(&self, context: &CallContext) -> Result<HandlePaths, ToolError> {
+        let model = self.knowledge.readable()?.model;
+        let station = self.stations.for_caller(&context.principal)?;
+        HandlePaths::read(&station, &scope(context), model.document())
+            .await
+            .map_err(|error| station_error(error, ROOT))
+    }
+
     /// The tagged components of the station; what could not be read goes to the remarks.
     async fn tagged(
         &self,
@@ -270,6 +288,8 @@ fn document_error(error: KnowledgeError) -> ToolError {
         KnowledgeError::TooDeep { limit, .. } => refused.with("limit", limit),
         KnowledgeError::Read { .. }
         | KnowledgeError::Gone { .. }
+        | KnowledgeError::Absent { .. }
+        | KnowledgeError::Empty { .. }
         | KnowledgeError::Encoding { .. } => refused,
     }
 }

@@ -42,6 +42,7 @@ pub mod knowledge_file;
 pub mod knowledge_import;
 pub mod link_slots;
 pub mod list_answer;
+mod mapped_paths;
 mod mapping_view;
 pub mod offer;
 pub mod overrides;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::apply_pattern::pattern_error;
-use super::station_access::{component_ord, station_error};
+use super::station_access::{component_ord, station_error, subtree_error};
 use super::{Arguments, ToolError};
 use crate::knowledge::Equipment;
 use crate::knowledge::pattern::{StationPoint, component};
@@ -178,7 +178,7 @@ async fn points_below(
     let listed = station
         .points_below(scope, &ord, page)
         .await
-        .map_err(|error| station_error(error, &text))?;
+        .map_err(|error| subtree_error(error, &text))?;
     // A plan on half of the points would call the other half missing.
     if listed.truncated_by_timeout {
         return Err(ToolError::station(
@@ -187,6 +187,7 @@ async fn points_below(
                 "The station did not list all points below {text} in time. Try again, or give 'siblings' a few at a time."
             ),
         )
+        .with("station", station.station())
         .with("ord", text));
     }
     if listed.truncated {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::request_progress::RequestProgress;
 use super::{Arguments, CallContext, ErrorCode, Principal, ToolError};
+use crate::station::echo::shortened;
 use crate::station::error::StationError;
 use crate::station::facade::{FacadeError, StationFacade};
 use crate::station::http::CallScope;
@@ -141,6 +142,28 @@ pub fn query_error(error: impl Into<FacadeError>, query: &str, sent: &str) -> To
         ) => ToolError::invalid_params(sentence(&error)).with("query", query),
         other => station_error(other, query),
     }
+}
+
+/// An error of a search below a component; the query for it is the bridge's own and tells the caller nothing.
+pub fn subtree_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
+    let error = error.into();
+    let is_of_query = match &error {
+        FacadeError::Station(StationError::BadQuery { .. }) => true,
+        FacadeError::Station(StationError::NotFound { target, .. }) => target.contains("|bql:"),
+        _ => false,
+    };
+    if !is_of_query {
+        return station_error(error, ord);
+    }
+    ToolError::new(
+        ErrorCode::OrdNotResolvable,
+        format!(
+            "The station finds no component {} to look below: nothing lies below a property. Give the ord of a folder or \
+             component as listChildren shows it.",
+            shortened(ord)
+        ),
+    )
+    .with("ord", ord)
 }
 
 /// An error of an alarm query; a base that is not there means that the station has no alarm service.

@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::integrity::referrer_json;
+use super::mapped_paths::with_paths;
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, ObjectSchema, object};
 use super::station_access::{SharedStations, scope, sentence, station_error};
@@ -113,14 +114,16 @@ impl Tool for DiffStation {
             );
             let listed = listed
                 .map_err(|error| station_error(error, "station:|slot:/"))?
-                .ok_or_else(incomplete)?;
+                .ok_or_else(|| incomplete(&station))?;
             let marker = marks.then(|| Marker {
                 time: station.now().to_rfc3339_opts(SecondsFormat::Secs, true),
                 principal: context.principal.to_string(),
                 accepts_other,
             });
             let file = BaselineFile::beside(self.knowledge.path());
-            let model = snapshot.model.clone();
+            let model = with_paths(&station, &scope, snapshot.model.clone())
+                .await
+                .map_err(|error| station_error(error, "station:|slot:/"))?;
             let now = StationNow {
                 identity,
                 components: listed,
@@ -439,12 +442,13 @@ fn absolute(path: impl std::fmt::Display) -> String {
     format!("station:|{path}")
 }
 
-fn incomplete() -> ToolError {
+fn incomplete(station: &StationFacade) -> ToolError {
     ToolError::station(
         "station-timeout",
         "The list of all components below station:|slot:/ did not come to its end in time, so that nothing can be said \
          about what is gone. Try again when the station is less busy.",
     )
+    .with("station", station.station())
 }
 
 fn baseline_error(error: BaselineError) -> ToolError {

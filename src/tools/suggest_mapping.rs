@@ -7,10 +7,11 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use serde_json::json;
 
+use super::mapped_paths::with_paths;
 use super::mapping_view::{View, answer_schema, mapped};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
-use super::station_access::{SharedStations, component_ord, scope, station_error};
+use super::station_access::{SharedStations, component_ord, scope, station_error, subtree_error};
 use super::{Arguments, CallContext, ToolError};
 use crate::knowledge::suggestion::{
     DescribedPoint, EquipmentProposal, ValueKind, propose, uncertain,
@@ -58,7 +59,7 @@ impl Tool for SuggestMapping {
             Category::WalkthroughRead,
             Annotations::READ,
             "Proposes how to map the points below a component: which equipment there is, of which type, and the role of \
-             each point, with a confidence from 0 to 1 (of proposals at 0.9 about nine in ten are right), reasons and \
+             each point, with a confidence from 0 to 1 (of proposals above 0.9 at least nineteen in twenty are right), reasons and \
              alternatives. It reads names in several languages, units, types, values, neighbouring equipment and what is \
              mapped already; types and roles are those of the model, or the standard types for a model without any. \
              Nothing is written: confirm with the user, then use bulkCreateEquipment, or map one piece of equipment and \
@@ -111,6 +112,9 @@ impl Tool for SuggestMapping {
             let model = self.knowledge.readable()?.model;
             let station = self.stations.for_caller(&context.principal)?;
             let scope = scope(context);
+            let model = with_paths(&station, &scope, model)
+                .await
+                .map_err(|error| station_error(error, text))?;
             let page = PageRequest {
                 offset: 0,
                 limit: MOST_POINTS,
@@ -118,7 +122,7 @@ impl Tool for SuggestMapping {
             let listed = station
                 .points_below(&scope, &ord, page)
                 .await
-                .map_err(|error| station_error(error, text))?;
+                .map_err(|error| subtree_error(error, text))?;
             let points = listed.items.iter().filter_map(described).collect();
             let (mut proposals, mut points) = thought(points, &model).await?;
             let mut histories = None;

@@ -7,12 +7,13 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::list_answer::{page_arguments, page_request};
+use super::mapped_paths::HandlePaths;
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
-use super::station_access::{SharedStations, component_ord, scope, station_error};
-use super::{Arguments, CallContext};
-use crate::knowledge::KnowledgeStore;
+use super::station_access::{SharedStations, component_ord, scope, station_error, subtree_error};
+use super::{Arguments, CallContext, ToolError};
 use crate::knowledge::mapped::MappedOrds;
+use crate::knowledge::{KnowledgeDocument, KnowledgeStore};
 use crate::station::error::StationError;
 use crate::station::facade::{FacadeError, PageRequest, ScannedComponent, StationFacade};
 use crate::station::http::CallScope;
@@ -83,16 +84,19 @@ impl Tool for FindUnmappedComponents {
             let snapshot = self.knowledge.readable()?;
             let station = self.stations.for_caller(&context.principal)?;
             let scope = scope(context);
-            let mapped = mapped_ords(&station, &scope, MappedOrds::of(snapshot.model.document()))
+            let mapped = mapped_ords(&station, &scope, snapshot.model.document())
                 .await
                 .map_err(|error| station_error(error, below_text))?;
             let mut search = Search::new(&mapped, request);
-            let scan = station
+            let scanned = station
                 .scan_components(&scope, type_name, &below, &mut |component| {
                     search.take(component)
                 })
-                .await
-                .map_err(|error| station_error(error, below_text))?;
+                .await;
+            let scan = match scanned {
+                Ok(scan) => scan,
+                Err(error) => return Err(refusal(&station, &scope, &below, below_text, error).await),
+            };
             let mut answer = json!({
                 "typeName": scan.type_spec,
                 "scanned": scan.rows,
@@ -111,24 +115,45 @@ impl Tool for FindUnmappedComponents {
     }
 }
 
+/// Why the search failed. The station tells a type that it does not know from a place below which nothing can lie only by
+/// another question.
+async fn refusal(
+    station: &StationFacade,
+    scope: &CallScope,
+    below: &Ord,
+    below_text: &str,
+    error: FacadeError,
+) -> ToolError {
+    if matches!(error, FacadeError::UnknownType { .. }) {
+        let one = PageRequest {
+            offset: 0,
+            limit: 1,
+        };
+        let looked = station.points_below(scope, below, one).await;
+        let nothing_below = |error: &FacadeError| {
+            matches!(
+                error,
+                FacadeError::Station(StationError::BadQuery { .. } | StationError::NotFound { .. })
+            )
+        };
+        if let Err(error) = looked
+            && nothing_below(&error)
+        {
+            return subtree_error(error, below_text);
+        }
+    }
+    subtree_error(error, below_text)
+}
+
 /// Adds the components that the model names by handle, as the station knows them.
 async fn mapped_ords(
     station: &StationFacade,
     scope: &CallScope,
-    mut mapped: MappedOrds,
+    document: &KnowledgeDocument,
 ) -> Result<MappedOrds, FacadeError> {
-    for handle in mapped.handles().to_vec() {
-        match station.slot_path(scope, &handle).await {
-            Ok(path) => mapped.insert(&path),
-            // It leads nowhere, which checkKnowledgeIntegrity tells.
-            Err(FacadeError::Station(
-                StationError::NotFound { .. }
-                | StationError::PermissionDenied { .. }
-                | StationError::InterfaceMissing { .. },
-            )) => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let mut mapped = MappedOrds::of(document);
+    let paths = HandlePaths::read(station, scope, document).await?;
+    paths.paths().for_each(|path| mapped.insert(path));
     Ok(mapped)
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use niagara_bridge::knowledge::{KnowledgeDocument, KnowledgeStore};
+use niagara_bridge::knowledge::{KnowledgeDocument, KnowledgeStore, StoreOptions};
 use niagara_bridge::station::facade::StationFacade;
 use niagara_bridge::tools::context::NoServer;
 use niagara_bridge::tools::station_access::StationDirectory;
@@ -44,7 +44,7 @@ impl Desk {
         if let Some(text) = text {
             std::fs::write(&path, text).expect("a file");
         }
-        let store = Arc::new(KnowledgeStore::open(path));
+        let store = Arc::new(KnowledgeStore::open_with(path, at_once()));
         Self {
             registry: registry(store.clone()),
             store,
@@ -123,6 +123,14 @@ impl Desk {
             )
         };
         text.lines().map(line).collect()
+    }
+}
+
+/// Nobody writes the files of these tests step by step.
+pub fn at_once() -> StoreOptions {
+    StoreOptions {
+        rest: std::time::Duration::ZERO,
+        ..StoreOptions::default()
     }
 }
 

@@ -88,8 +88,75 @@ async fn a_file_edited_by_hand_is_seen_after_reading_it_again() {
     assert_eq!(ids, ["p-1", "p-3", "p-4"]);
 
     std::fs::remove_file(desk.store.path()).unwrap();
-    let reloaded = desk.answer("reloadKnowledge", json!({})).await;
-    assert_eq!(reloaded["equipmentCount"], 0);
+    let (code, message, data) = desk.failure("reloadKnowledge", json!({})).await;
+    assert_eq!((code, &data["reason"]), (-32004, &json!("missing")));
+    assert!(message.contains(".bak.") && message.contains("startEmpty"), "{message}");
+    desk.failure("createEquipment", pump("p-5")).await;
+    assert!(!desk.store.path().exists());
+    let anew = desk.answer("reloadKnowledge", json!({"startEmpty": true})).await;
+    assert_eq!(anew["equipmentCount"], 0);
+    desk.answer("createSpace", json!({"id": "anew", "name": "Anew"})).await;
+    assert_eq!(desk.on_disk().spaces.len(), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_shrank_is_told_by_every_overview_until_it_was_read_again() {
+    let desk = Desk::holding(SITE);
+    std::fs::write(desk.store.path(), SITE.split("equipment:").next().unwrap()).unwrap();
+    desk.store.reload_if_changed().await;
+    let found = desk.answer("validateKnowledge", json!({})).await;
+    let told = found["warnings"][0].as_str().expect("a warning");
+    assert!(told.contains("0 of 2 equipment") && told.contains(".earlier."), "{told}");
+    let summary = desk.answer("getKnowledgeSummary", json!({})).await;
+    assert_eq!(summary["notices"], json!([told]));
+    let read = desk.answer("reloadKnowledge", json!({})).await;
+    assert_eq!(read["warnings"], json!([told]), "for the last time");
+    let found = desk.answer("validateKnowledge", json!({})).await;
+    assert!(!found.to_string().contains(".earlier."), "{found}");
+    let summary = desk.answer("getKnowledgeSummary", json!({})).await;
+    assert_eq!(summary.get("notices"), None);
+}
+
+#[tokio::test]
+async fn warnings_come_page_by_page_with_their_number() {
+    let entries: String = (0..30)
+        .map(|number| format!("- {{id: p-{number}, type: fan, ord: 'slot:/P{number}'}}\n"))
+        .collect();
+    let desk = Desk::holding(&format!("equipment:\n{entries}"));
+    let whole = desk.answer("validateKnowledge", json!({})).await;
+    let all = whole["warnings"].as_array().expect("a list").clone();
+    assert_eq!(whole["warningCount"], all.len());
+    assert_eq!(whole.get("nextOffset"), None);
+    let (mut pages, mut offset) = (Vec::new(), json!(0));
+    while !offset.is_null() {
+        let page = desk
+            .answer("validateKnowledge", json!({"limit": 7, "offset": offset}))
+            .await;
+        assert_eq!(page["warningCount"], all.len());
+        let warnings = page["warnings"].as_array().expect("a list");
+        assert!(warnings.len() <= 7);
+        pages.extend(warnings.clone());
+        offset = page["nextOffset"].clone();
+    }
+    assert_eq!(pages, all);
+}
+
+#[tokio::test]
+async fn an_update_cannot_take_away_what_a_new_entry_must_have() {
+    let desk = Desk::holding(SITE);
+    let before = desk.file();
+    for (tool, arguments) in [
+        ("updateSpace", json!({"id": "main", "name": ""})),
+        ("updateEquipmentType", json!({"id": "pump", "name": " "})),
+        ("updateEquipment", json!({"id": "p-1", "name": ""})),
+        ("updateEquipment", json!({"id": "p-1", "type": ""})),
+        ("updateEquipment", json!({"id": "p-1", "ord": ""})),
+        ("updateSpace", json!({"id": "main", "aliases": ["one\ntwo"]})),
+    ] {
+        let (code, message, _) = desk.failure(tool, arguments.clone()).await;
+        assert_eq!(code, -32602, "{tool} {arguments}: {message}");
+    }
+    assert_eq!(desk.file(), before);
 }
 
 #[tokio::test]

@@ -333,3 +333,43 @@ async fn remarks_about_the_document_are_told_before_the_warnings() {
         ])
     );
 }
+
+#[tokio::test]
+async fn a_replacement_by_empty_sections_empties_the_model_and_one_by_no_section_does_not() {
+    let full = || Desk::holding("spaces: [{id: main}]\nequipment: [{id: p-1}]\n");
+    for content in [
+        "{\"spaces\": [], \"equipment_types\": [], \"equipment\": [], \"points\": []}",
+        "schema_version: 1\nspaces: []\nequipment_types: []\nequipment: []\npoints: []\n",
+    ] {
+        let desk = full();
+        let arguments = json!({"content": content, "mode": "replace"});
+        let answer = desk.answer("importKnowledge", arguments).await;
+        assert_eq!(answer["added"], 0);
+        let left = desk.on_disk();
+        assert!(left.spaces.is_empty() && left.equipment.is_empty(), "{left:?}");
+    }
+    for content in ["schema_version: 1", "station: {id: x}", "_remark: x", "{}"] {
+        let desk = full();
+        let arguments = json!({"content": content, "mode": "replace"});
+        let (code, message, _) = desk.failure("importKnowledge", arguments).await;
+        assert_eq!(code, -32602, "{content}: {message}");
+        assert_eq!(desk.on_disk().equipment.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn keys_that_stand_twice_and_numbers_too_long_are_refused_with_their_line() {
+    let desk = Desk::holding("spaces: [{id: main}]\n");
+    for (content, line) in [
+        ("{\"spaces\": [\n{\"id\": \"a\", \"id\": \"b\"}]}", 2),
+        ("{\"points\": [],\n\n\"points\": []}", 3),
+        ("spaces:\n- id: a\n  serial: 123456789012345678901234567890\n", 3),
+        ("{\"spaces\": [{\"id\": \"a\",\n\"serial\": 99999999999999999999}]}", 2),
+    ] {
+        let (code, message, data) = desk
+            .failure("importKnowledge", json!({"content": content}))
+            .await;
+        assert_eq!((code, &data["line"]), (-32005, &json!(line)), "{content}: {message}");
+    }
+    assert_eq!(desk.on_disk().spaces.len(), 1);
+}

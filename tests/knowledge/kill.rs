@@ -10,6 +10,8 @@ use niagara_bridge::knowledge::{
     StoreOptions,
 };
 
+use crate::desk::at_once;
+
 const FILE: &str = "NIAGARA_BRIDGE_TEST_KNOWLEDGE_FILE";
 const STEP: &str = "NIAGARA_BRIDGE_TEST_SAVE_STEP";
 
@@ -46,7 +48,7 @@ async fn a_process_that_dies_while_it_saves() {
                 std::process::abort();
             }
         }),
-        ..StoreOptions::default()
+        ..at_once()
     };
     let store = KnowledgeStore::open_with(file, options);
     let outcome = store
@@ -99,7 +101,7 @@ async fn whatever_the_step_the_file_is_the_old_or_the_new_one() {
         let replaced = SaveStep::ALL[..=at].contains(&SaveStep::Replaced);
         let content = std::fs::read(&file).expect("never neither");
         assert_eq!(content != old, replaced, "{step:?}");
-        let store = KnowledgeStore::open(&file);
+        let store = KnowledgeStore::open_with(&file, at_once());
         let expected: &[&str] = if replaced { &["old", "new"] } else { &["old"] };
         assert_eq!(ids(&store), expected, "{step:?}");
 

@@ -246,3 +246,13 @@ async fn a_pattern_that_the_station_does_not_have_any_more_is_refused() {
         .await;
     assert_eq!((code, &data["role"]), (-32006, &json!("co2")));
 }
+
+#[tokio::test]
+async fn a_plan_into_a_space_that_does_not_exist_is_not_called_ready() {
+    let bench = one_box_mapped(|_| {}).await;
+    for dry_run in [true, false] {
+        let arguments = json!({"equipmentId": "vav-1-01", "space": "flor-1", "dryRun": dry_run});
+        let (code, message, data) = bench.failure("applyPattern", arguments).await;
+        assert_eq!((code, &data["nearest"]), (-32602, &json!("floor-1")), "{message}");
+    }
+}

@@ -7,6 +7,8 @@ use niagara_bridge::knowledge::mapped::MappedOrds;
 use serde_json::{Value, json};
 
 use crate::harborview;
+use niagara_bridge::knowledge::{KnowledgeDocument, demo_model};
+
 use crate::station_bench::{Bench, ord_of};
 use crate::ways::WAYS;
 
@@ -141,4 +143,68 @@ async fn every_spelling_of_an_ord_maps_its_component() {
         .cloned()
         .collect();
     assert_eq!(found, rest);
+}
+
+/// The model with every ord by its handle, as some tools write them.
+fn by_handles(bench: &Bench, document: &mut KnowledgeDocument) {
+    let handle = |text: &mut String| {
+        let found = bench.model().resolve_component(text);
+        if let Ok(handle) = found {
+            *text = format!("h:{handle}");
+        }
+    };
+    for entry in &mut document.equipment {
+        entry.ord.iter_mut().for_each(handle);
+        entry.points.values_mut().for_each(handle);
+    }
+}
+
+#[tokio::test]
+async fn a_mapping_by_handle_counts_for_suggestions_patterns_and_differences() {
+    let bench = harborview::site(|_| {}, |_| {}).await;
+    let mut one = demo_model::harborview().expect("the model");
+    one.equipment.retain(|entry| entry.id == "vav-1-01");
+    one.points.clear();
+    let ord = one.equipment[0].ord.clone().expect("an ord");
+    let asked = [
+        ("suggestMapping", json!({"ord": ord})),
+        ("suggestMapping", json!({"ord": ord, "includeMapped": true})),
+        ("applyPattern", json!({"equipmentId": "vav-1-01"})),
+        ("diffStation", json!({})),
+        ("findUnmappedComponents", json!({"typeName": "BControlPoint", "under": ord})),
+    ];
+    let mut answers = Vec::new();
+    for with_handles in [false, true] {
+        let mut document = one.clone();
+        if with_handles {
+            by_handles(&bench, &mut document);
+            assert!(document.equipment[0].ord.as_ref().unwrap().starts_with("h:"));
+        }
+        harborview::map(&bench, move |model| *model = document).await;
+        let mut said = Vec::new();
+        for (tool, arguments) in &asked {
+            said.push(bench.answer(tool, arguments.clone()).await);
+        }
+        answers.push(said);
+    }
+    for (number, (tool, _)) in asked.iter().enumerate() {
+        assert_eq!(answers[0][number], answers[1][number], "{tool}");
+    }
+    assert_eq!(answers[1][1]["equipment"][0]["mappedAs"], "vav-1-01");
+}
+
+#[tokio::test]
+async fn a_property_is_refused_as_a_place_to_look_below_without_inner_queries() {
+    let bench = harborview::site(|_| {}, |_| {}).await;
+    let point = expected(&bench, "slot:/Drivers").remove(0);
+    let property = format!("{point}/out");
+    for (tool, arguments) in [
+        ("suggestMapping", json!({"ord": property})),
+        ("findUnmappedComponents", json!({"typeName": "BControlPoint", "under": property})),
+        ("findUnmappedComponents", json!({"typeName": "control:ControlPoint", "under": property})),
+    ] {
+        let (code, message, data) = bench.failure(tool, arguments).await;
+        assert_eq!((code, &data["ord"]), (-32006, &json!(property)), "{tool}: {message}");
+        assert!(!message.contains("bql") && !data.to_string().contains("bql"), "{message} {data}");
+    }
 }

@@ -12,7 +12,7 @@ use mock_station::switches::Switches;
 use niagara_bridge::audit::{AuditOptions, AuditTrail};
 use niagara_bridge::clock::TestClock;
 use niagara_bridge::config::policy::{Policy, SharedPolicy};
-use niagara_bridge::knowledge::KnowledgeStore;
+use niagara_bridge::knowledge::{KnowledgeStore, StoreOptions};
 use niagara_bridge::station::boxp::TypeCache;
 use niagara_bridge::station::facade::StationFacade;
 use niagara_bridge::station::http::HttpLimits;
@@ -102,7 +102,7 @@ impl Bench {
         let session = WebSession::new(options, clock.clone()).expect("a session");
         let facade = Arc::new(StationFacade::new(session, TypeCache::new(), None));
         let folder = tempfile::tempdir().expect("a folder");
-        let knowledge = Arc::new(KnowledgeStore::open(folder.path().join("knowledge.yaml")));
+        let knowledge = Arc::new(KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), StoreOptions { rest: std::time::Duration::ZERO, ..StoreOptions::default() }));
         let stations = Arc::new(ServiceStation(facade.clone()));
         let mut policy = Policy::default();
         policy.writes.enabled = true;

@@ -15,7 +15,7 @@ use niagara_bridge::config::policy::{Policy, SharedPolicy};
 use niagara_bridge::identity::{
     Credentials, SessionLimits, UserStations, Vault, VaultKey, vault_file,
 };
-use niagara_bridge::knowledge::KnowledgeStore;
+use niagara_bridge::knowledge::{KnowledgeStore, StoreOptions};
 use niagara_bridge::station::boxp::TypeCache;
 use niagara_bridge::station::facade::StationFacade;
 use niagara_bridge::station::web::{Secret, WebOptions, WebSession};
@@ -128,7 +128,7 @@ impl Office {
         let policy = SharedPolicy::new(policy(writes));
         let trail = AuditTrail::new(folder.path(), audit, clock.clone());
         let gate = WriteGate::new(policy.clone(), trail.clone(), users.clone(), clock.clone());
-        let knowledge = Arc::new(KnowledgeStore::open(folder.path().join("knowledge.yaml")));
+        let knowledge = Arc::new(KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), StoreOptions { rest: std::time::Duration::ZERO, ..StoreOptions::default() }));
         let registry = Registry::builder()
             .acting_by(users.clone())
             .tools(writing_tools(&gate, &knowledge))

@@ -11,6 +11,8 @@ use super::section::Entry;
 pub(super) trait Checked: Entry {
     fn name(&self) -> Option<&str>;
 
+    fn aliases(&self) -> &[String];
+
     /// Refuses roles that are blank, twice in one list, or no word.
     fn check_roles(&self, holder: &Holder) -> Result<(), OperationError>;
 }
@@ -20,6 +22,7 @@ pub(super) fn check_texts<T: Checked>(entry: &T) -> Result<(), OperationError> {
     check_id::<T>(entry.id())?;
     let holder = Holder::new(T::KIND, entry.id());
     check_name(&holder, entry.name())?;
+    check_aliases(&holder, entry.aliases())?;
     entry.check_roles(&holder)
 }
 
@@ -49,6 +52,18 @@ pub(super) fn check_name(holder: &Holder, name: Option<&str>) -> Result<(), Oper
         holder: holder.clone(),
         problem,
     })
+}
+
+/// Refuses other names that run over several lines or hold what nobody can type.
+pub(super) fn check_aliases(holder: &Holder, aliases: &[String]) -> Result<(), OperationError> {
+    let flawed = |alias: &&String| alias.chars().any(char::is_control);
+    match aliases.iter().find(flawed) {
+        None => Ok(()),
+        Some(alias) => Err(OperationError::BadAlias {
+            holder: holder.clone(),
+            alias: alias.clone(),
+        }),
+    }
 }
 
 /// Refuses a name of a role that is blank or no word.
@@ -96,6 +111,10 @@ impl Checked for Space {
         self.name.as_deref()
     }
 
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+
     fn check_roles(&self, _holder: &Holder) -> Result<(), OperationError> {
         Ok(())
     }
@@ -104,6 +123,10 @@ impl Checked for Space {
 impl Checked for EquipmentType {
     fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
     }
 
     fn check_roles(&self, holder: &Holder) -> Result<(), OperationError> {
@@ -116,6 +139,10 @@ impl Checked for Equipment {
         self.name.as_deref()
     }
 
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+
     fn check_roles(&self, holder: &Holder) -> Result<(), OperationError> {
         let mut roles = self.points.keys();
         roles.try_for_each(|role| check_role(holder, role))
@@ -125,6 +152,10 @@ impl Checked for Equipment {
 impl Checked for StandalonePoint {
     fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
     }
 
     fn check_roles(&self, holder: &Holder) -> Result<(), OperationError> {

@@ -60,6 +60,17 @@ pub fn create_equipment(
     Ok(())
 }
 
+/// Refuses a type or a space of equipment that does not exist.
+pub fn check_place(
+    document: &KnowledgeDocument,
+    holder: &Holder,
+    equipment_type: Option<&str>,
+    space: Option<&str>,
+) -> Result<(), OperationError> {
+    check_reference::<EquipmentType>(document, holder, "type", equipment_type)?;
+    check_reference::<Space>(document, holder, "space", space)
+}
+
 /// Adds many equipment entries or none, and tells how many; ids must also differ among themselves.
 pub fn create_all_equipment(
     document: &mut KnowledgeDocument,

@@ -45,6 +45,8 @@ pub enum OperationError {
         holder: Holder,
         problem: &'static str,
     },
+    #[error("The alias {:?} of the {holder} contains a line break or another control character; remove it.", shortened(alias))]
+    BadAlias { holder: Holder, alias: String },
     #[error(
         "The id of the {holder} is used {} times in the file, at {}; it is not known which of them is meant. Give the \
          others ids of their own in the file, then call reloadKnowledge.",
@@ -201,6 +203,7 @@ impl OperationError {
                 holder, field, ord, ..
             } => with(with(entry(holder), "field", field), "ord", ord),
             Self::BadName { holder, .. } => with(entry(holder), "field", "name"),
+            Self::BadAlias { holder, .. } => with(entry(holder), "field", "aliases"),
             Self::AmbiguousId { holder, places } => with(entry(holder), "paths", places),
             Self::BadRole { holder, role, .. } => with(entry(holder), "role", role),
             Self::UnknownRole {

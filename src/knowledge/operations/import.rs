@@ -103,16 +103,21 @@ impl Imported {
 
 /// Brings a document in.
 ///
-/// Refused: a document with a key that is nearly the name of a section; one without entries that has other keys or would
-/// empty the model; an entry without id or with texts that no edit would take; an id twice in one section; a space or type
+/// `names_section` tells whether its root names a section, be it without entries: such a document is meant to be empty.
+///
+/// Refused: a document with a key that is nearly the name of a section; one that names no section and has other keys or
+/// would empty the model; an entry without id or with texts that no edit would take; an id twice in one section; a space or type
 /// that closes a cycle. References to entries that do not exist are left for validation to report.
 pub fn import(
     document: &mut KnowledgeDocument,
     incoming: KnowledgeDocument,
     mode: ImportMode,
+    names_section: bool,
 ) -> Result<Imported, OperationError> {
     refuse_mistyped(&incoming)?;
-    refuse_nothing(document, &incoming, mode)?;
+    if !names_section {
+        refuse_nothing(document, &incoming, mode)?;
+    }
     refuse_unclear::<Space>(&incoming)?;
     refuse_unclear::<EquipmentType>(&incoming)?;
     refuse_unclear::<Equipment>(&incoming)?;

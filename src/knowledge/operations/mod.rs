@@ -21,7 +21,7 @@ mod section;
 pub mod update;
 
 pub use create::{
-    create_all_equipment, create_equipment, create_equipment_type, create_space,
+    check_place, create_all_equipment, create_equipment, create_equipment_type, create_space,
     create_standalone_point,
 };
 pub use error::{Holder, OperationError};

@@ -6,13 +6,13 @@ use crate::knowledge::document::{
     Equipment, EquipmentType, KnowledgeDocument, Space, TypicalPoint,
 };
 
-use super::checks::{check_name, check_roles};
+use super::checks::{check_aliases, check_name, check_roles};
 use super::create::{checked_role, filled};
 use super::error::{Holder, OperationError};
 use super::lineage::{parent_in, refuse_cycle};
 use super::section::{EntryKind, check_reference, find_mut, position, stored_ord};
 
-/// New fields of a space; an empty text clears a field.
+/// New fields of a space; an empty text clears a field that an entry can do without.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SpaceUpdate {
     pub name: Option<String>,
@@ -23,7 +23,7 @@ pub struct SpaceUpdate {
     pub parent: Option<String>,
 }
 
-/// New fields of an equipment type; an empty text clears a field.
+/// New fields of an equipment type; an empty text clears a field that an entry can do without.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EquipmentTypeUpdate {
     pub name: Option<String>,
@@ -35,7 +35,7 @@ pub struct EquipmentTypeUpdate {
     pub typical_points: Option<Vec<TypicalPoint>>,
 }
 
-/// New fields of equipment; an empty text clears a field.
+/// New fields of equipment; an empty text clears a field that an entry can do without.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EquipmentUpdate {
     pub name: Option<String>,
@@ -59,7 +59,8 @@ pub fn update_space(
 ) -> Result<(), OperationError> {
     position::<Space>(document, id)?;
     let holder = Holder::new(EntryKind::Space, id);
-    check_name(&holder, given(&update.name))?;
+    check_name(&holder, update.name.as_deref())?;
+    check_aliases(&holder, update.aliases.as_deref().unwrap_or_default())?;
     let parent = given(&update.parent);
     check_reference::<Space>(document, &holder, "parent", parent)?;
     refuse_cycle::<Space>(id, parent, parent_in::<Space>(document))?;
@@ -80,7 +81,8 @@ pub fn update_equipment_type(
 ) -> Result<(), OperationError> {
     position::<EquipmentType>(document, id)?;
     let holder = Holder::new(EntryKind::EquipmentType, id);
-    check_name(&holder, given(&update.name))?;
+    check_name(&holder, update.name.as_deref())?;
+    check_aliases(&holder, update.aliases.as_deref().unwrap_or_default())?;
     let extends = given(&update.extends);
     check_reference::<EquipmentType>(document, &holder, "extends", extends)?;
     refuse_cycle::<EquipmentType>(id, extends, parent_in::<EquipmentType>(document))?;
@@ -115,8 +117,9 @@ pub fn update_equipment(
 ) -> Result<(), OperationError> {
     position::<Equipment>(document, id)?;
     let holder = Holder::new(EntryKind::Equipment, id);
-    check_name(&holder, given(&update.name))?;
-    let equipment_type = given(&update.equipment_type);
+    check_name(&holder, update.name.as_deref())?;
+    check_aliases(&holder, update.aliases.as_deref().unwrap_or_default())?;
+    let equipment_type = update.equipment_type.as_deref();
     check_reference::<EquipmentType>(document, &holder, "type", equipment_type)?;
     check_reference::<Space>(document, &holder, "space", given(&update.space))?;
     let ord = update

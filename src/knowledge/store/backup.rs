@@ -11,7 +11,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 
 use super::exchange::{ASIDE, SWAP, rename_to_free};
 use super::reading::ContentHash;
-use crate::durable_file::{FileError, failed, folder_of};
+use crate::durable_file::{self, FileError, failed, folder_of};
 
 /// The moment in the name of a copy, in UTC (Tool surface §9.5).
 const STAMP: &str = "%Y-%m-%dT%H-%M-%S";
@@ -58,11 +58,67 @@ impl Backups {
     }
 
     /// Removes the oldest copies of the rotation beyond the wanted number.
+    ///
+    /// One of a file more than twice as large as the present one is set aside instead: it may be the last of a model that
+    /// somebody lost.
     pub(super) fn prune(&self) {
+        let size = |file: &Path| fs::metadata(file).map_or(0, |facts| facts.len());
+        let most = size(&self.target).saturating_mul(2);
         let mut copies = self.siblings(is_rotation);
         copies.sort();
         let surplus = copies.len().saturating_sub(self.count);
-        copies.iter().take(surplus).for_each(|copy| remove(copy));
+        for copy in copies.iter().take(surplus) {
+            if size(copy) > most {
+                self.set_aside(copy);
+            } else {
+                remove(copy);
+            }
+        }
+    }
+
+    /// Takes all copies out of the rotation, so that none of them makes room for copies of another model.
+    pub(super) fn set_rotation_aside(&self) {
+        self.siblings(is_rotation)
+            .iter()
+            .for_each(|copy| self.set_aside(copy));
+    }
+
+    fn set_aside(&self, copy: &Path) {
+        let name = copy.file_name().and_then(|name| name.to_str());
+        let Some(stamp) = name.and_then(|name| Some(name.rsplit_once(".bak.")?.1)) else {
+            return;
+        };
+        if let Err(error) = self.rename_to_new(copy, "earlier", stamp) {
+            tracing::warn!(%error, "a copy of an earlier knowledge file stays in the rotation of backups");
+        }
+    }
+
+    /// The newest copy of the file; one that could not be used only if there is no other.
+    pub(super) fn newest_copy(&self) -> Option<PathBuf> {
+        let copies = self.siblings(|suffix| {
+            is_rotation(suffix)
+                || suffix.ends_with(".bak")
+                    && ["earlier.", "outside.", "schema-", "unreadable."]
+                        .iter()
+                        .any(|kind| suffix.starts_with(kind))
+        });
+        copies.into_iter().max_by_key(|copy| {
+            let is_usable = !copy.to_string_lossy().contains(".unreadable.");
+            let modified = fs::metadata(copy).and_then(|facts| facts.modified()).ok();
+            (is_usable, modified, copy.clone())
+        })
+    }
+
+    /// Writes a text beside the file, outside the rotation, and tells where: `<file>.<kind>.<stamp>.bak`.
+    pub(super) fn keep_text(
+        &self,
+        kind: &str,
+        text: &[u8],
+        now: DateTime<Utc>,
+    ) -> Result<PathBuf, FileError> {
+        let fresh = sibling(&self.target, "tmp.bak");
+        durable_file::replace(&fresh, text)?;
+        self.rename_to_new(&fresh, kind, &stamp(now))
     }
 
     /// Clears what saves left behind that did not come to their end.
@@ -108,11 +164,16 @@ impl Backups {
         file: &Path,
         now: DateTime<Utc>,
     ) -> Result<PathBuf, FileError> {
+        self.rename_to_new(file, "outside", &stamp(now))
+    }
+
+    /// Gives a file the first free name `<file>.<kind>.<stamp>.bak`, with a number where that one is taken.
+    fn rename_to_new(&self, file: &Path, kind: &str, stamp: &str) -> Result<PathBuf, FileError> {
         let mut number = 1;
         loop {
             let suffix = match number {
-                1 => format!("outside.{}.bak", stamp(now)),
-                _ => format!("outside.{}-{number}.bak", stamp(now)),
+                1 => format!("{kind}.{stamp}.bak"),
+                _ => format!("{kind}.{stamp}-{number}.bak"),
             };
             let kept = sibling(&self.target, &suffix);
             match rename_to_free(file, &kept) {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::audit::AuditRecord;
+use super::backup::Backups;
+use super::reading::regular_file;
 use super::{KnowledgeSnapshot, KnowledgeState, KnowledgeStore, Shared};
 use crate::knowledge::document::{KnowledgeDocument, SCHEMA_VERSION};
 use crate::knowledge::error::{EditError, KnowledgeUnreadable};
@@ -95,7 +97,28 @@ impl KnowledgeStore {
         let (editor, action) = (editor.clone(), action.to_owned());
         let work = tokio::task::spawn_blocking(move || {
             let _writer = writer;
-            shared.apply(&editor, &action, unusable, change)
+            let outcome = shared.apply(&editor, &action, unusable, change);
+            (shared, outcome)
+        });
+        let (shared, outcome) = work.await.map_err(|error| EditError::Interrupted {
+            detail: error.to_string(),
+        })?;
+        shared.look_again_later();
+        outcome
+    }
+
+    /// Begins anew with an empty document where the file is missing and nobody wants its copies back; those are taken out
+    /// of the rotation of backups and stay. Where there is a file, nothing is done.
+    ///
+    /// # Errors
+    /// As [`KnowledgeStore::edit`].
+    pub async fn start_empty(&self, editor: &Editor) -> Result<(), EditError> {
+        let writer = self.writer.clone().lock_owned().await;
+        let shared = self.shared.clone();
+        let editor = editor.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            let _writer = writer;
+            shared.start_empty(&editor)
         });
         work.await.unwrap_or_else(|error| {
             Err(EditError::Interrupted {
@@ -106,6 +129,26 @@ impl KnowledgeStore {
 }
 
 impl Shared {
+    fn start_empty(&self, editor: &Editor) -> Result<(), EditError> {
+        if (self.options.read_only)() {
+            return Err(EditError::ReadOnly {
+                path: self.path.clone(),
+            });
+        }
+        if !matches!(regular_file(&self.path), Ok(None)) {
+            return Ok(());
+        }
+        self.keep_last_model();
+        Backups::new(self.target(), self.options.backup_count).set_rotation_aside();
+        self.accept();
+        let before = KnowledgeSnapshot {
+            format: self.snapshot().format,
+            ..KnowledgeSnapshot::empty(KnowledgeState::Missing)
+        };
+        let begin = |_: &mut KnowledgeDocument| Ok(Edited::new("", ()));
+        self.put(before, editor, "reloadKnowledge", begin)
+    }
+
     fn apply<T>(
         &self,
         editor: &Editor,
@@ -133,6 +176,22 @@ impl Shared {
                 detail: detail.clone(),
             }));
         }
+        self.wait_for_rest(&before).inspect_err(|error| {
+            if matches!(error, EditError::ChangedOnDisk { .. }) {
+                self.read_again(true);
+            }
+        })?;
+        self.put(before, editor, action, change)
+    }
+
+    /// Changes a copy of the document, saves it and shows it to readers.
+    fn put<T>(
+        &self,
+        before: KnowledgeSnapshot,
+        editor: &Editor,
+        action: &str,
+        change: impl FnOnce(&mut KnowledgeDocument) -> Result<Edited<T>, EditError>,
+    ) -> Result<T, EditError> {
         let old = before.model.document();
         let mut document = old.clone();
         let Edited { audit_id, result } = change(&mut document)?;
@@ -154,14 +213,17 @@ impl Shared {
                 self.read_again(true);
             }
         })?;
-        self.publish(KnowledgeSnapshot {
+        let fresh = KnowledgeSnapshot {
             model: Arc::new(KnowledgeModel::new(document)),
             format: before.format,
             state: KnowledgeState::Loaded,
             // They tell what the file held that was read.
             warnings: Arc::from([]),
             content: Some(content),
-        });
+            is_written_here: true,
+        };
+        self.refer_to(&fresh);
+        self.publish(fresh);
         self.log(&record);
         Ok(result)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::tests::{editor, put};
+use super::tests::{at_once, editor, put, quick};
 use super::*;
 use crate::knowledge::{EditError, Equipment, KnowledgeUnreadable};
 
@@ -40,7 +40,7 @@ impl Watched {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("knowledge.yaml");
         std::fs::write(&path, text).unwrap();
-        let store = Arc::new(KnowledgeStore::open(path));
+        let store = Arc::new(quick(path));
         let stop = CancellationToken::new();
         store.watch(stop.clone()).unwrap();
         Self {
@@ -166,7 +166,7 @@ async fn a_file_that_vanishes_leaves_its_last_model_marked_as_such_until_it_is_b
 #[tokio::test]
 async fn a_lost_file_is_written_anew_when_a_reload_accepted_its_loss() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     assert_eq!(store.file_problem(), None, "there never was one");
     put(&store, "ours").await.unwrap();
     std::fs::remove_file(store.path()).unwrap();
@@ -183,13 +183,13 @@ async fn a_lost_file_is_written_anew_when_a_reload_accepted_its_loss() {
     ));
     assert_eq!(store.file_problem(), None);
     put(&store, "anew").await.unwrap();
-    assert_eq!(ids(&KnowledgeStore::open(store.path())), ["anew"]);
+    assert_eq!(ids(&quick(store.path())), ["anew"]);
 }
 
 #[tokio::test]
 async fn a_refused_edit_shows_readers_what_stood_in_its_way() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     put(&store, "ours").await.unwrap();
     std::fs::write(store.path(), SECOND).unwrap();
     let refused = put(&store, "more").await;
@@ -215,7 +215,7 @@ fn disturbed(
     let options = StoreOptions {
         auto_backup,
         observer: Arc::new(move |step| disturb(step, &file)),
-        ..StoreOptions::default()
+        ..at_once()
     };
     KnowledgeStore::open_with(path, options)
 }
@@ -331,7 +331,7 @@ async fn an_editor_that_wins_over_a_process_that_dies_is_kept_by_the_next_save()
     std::fs::write(folder.path().join("knowledge.yaml.swap.17"), SECOND).unwrap();
     std::fs::write(folder.path().join("knowledge.yaml.swap.18"), FIRST).unwrap();
     std::fs::write(folder.path().join("knowledge.yaml.swap.mine"), "mine").unwrap();
-    let store = KnowledgeStore::open(&path);
+    let store = quick(&path);
     put(&store, "ours").await.unwrap();
     let left = left_over(&path);
     assert_eq!(left.len(), 2, "{left:?}");
@@ -351,7 +351,7 @@ async fn no_save_of_a_busy_editor_is_lost() {
     let path = folder.path().join("knowledge.yaml");
     let options = StoreOptions {
         auto_backup: false,
-        ..StoreOptions::default()
+        ..at_once()
     };
     let store = KnowledgeStore::open_with(&path, options);
     let seen = Arc::new(Mutex::new(std::collections::BTreeSet::new()));
@@ -400,5 +400,8 @@ async fn no_save_of_a_busy_editor_is_lost() {
         }
     }
     assert_eq!(by_hand.join().unwrap(), [""; 0], "saves that are lost");
-    assert_eq!(left_over(&path), [""; 0]);
+    // Each save by hand takes away what the edits added: that is told, and the model kept.
+    let mut left = left_over(&path);
+    left.retain(|name| !name.contains(".earlier."));
+    assert_eq!(left, [""; 0]);
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use ring::digest::{Context, Digest, SHA256, digest};
 
+use super::backup::Backups;
 use super::{KnowledgeSnapshot, KnowledgeState, KnowledgeStore, Shared};
 use crate::knowledge::decode::decode;
+use crate::knowledge::difference::BaselineFile;
 use crate::knowledge::error::KnowledgeError;
 use crate::knowledge::format;
 use crate::knowledge::model::KnowledgeModel;
@@ -86,18 +88,28 @@ impl Shared {
         }
         let fresh = read(&self.path);
         let fresh = match &fresh.state {
+            KnowledgeState::Missing
+                if !only_if_changed && !matches!(before.state, KnowledgeState::Missing) =>
+            {
+                missing(&self.path)
+            }
             KnowledgeState::Missing if only_if_changed => lost(
-                before,
+                before.clone(),
                 Arc::new(KnowledgeError::Gone {
                     path: self.path.clone(),
                 }),
             ),
             KnowledgeState::Unreadable(error) if matches!(**error, KnowledgeError::Read { .. }) => {
                 let error = error.clone();
-                lost(before, error)
+                lost(before.clone(), error)
             }
             _ => fresh,
         };
+        let fresh = KnowledgeSnapshot {
+            is_written_here: before.is_written_here && fresh.content == before.content,
+            ..fresh
+        };
+        self.compare(&fresh);
         self.publish(fresh.clone());
         fresh
     }
@@ -138,6 +150,20 @@ fn lost(before: KnowledgeSnapshot, error: Arc<KnowledgeError>) -> KnowledgeSnaps
             KnowledgeSnapshot::empty(KnowledgeState::Unreadable(error))
         }
     }
+}
+
+/// The snapshot of a file that is not there: an empty model, unless something tells that there was a file once.
+pub(super) fn missing(path: &Path) -> KnowledgeSnapshot {
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let copy = Backups::new(target, 0).newest_copy();
+    let was_verified = BaselineFile::beside(path).path().is_file();
+    if copy.is_none() && !was_verified {
+        return KnowledgeSnapshot::empty(KnowledgeState::Missing);
+    }
+    unreadable(KnowledgeError::Absent {
+        path: path.to_owned(),
+        copy,
+    })
 }
 
 /// Reads and understands the file; the outcome is in the snapshot's state.
@@ -199,6 +225,11 @@ fn understand(path: &Path, bytes: Vec<u8>) -> Result<KnowledgeSnapshot, Knowledg
         offset: error.utf8_error().valid_up_to(),
     })?;
     let (format, tree) = format::parse(&origin, &text)?;
+    if tree.as_object().is_some_and(serde_json::Map::is_empty) {
+        return Err(KnowledgeError::Empty {
+            path: path.to_owned(),
+        });
+    }
     let decoded = decode(&origin, tree)?;
     for warning in &decoded.warnings {
         tracing::warn!(file = %origin, "{warning}");
@@ -209,5 +240,6 @@ fn understand(path: &Path, bytes: Vec<u8>) -> Result<KnowledgeSnapshot, Knowledg
         state: KnowledgeState::Loaded,
         warnings: decoded.warnings.into(),
         content: None,
+        is_written_here: false,
     })
 }

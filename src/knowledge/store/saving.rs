@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
+use super::aftermath::Replaced;
 use super::backup::{Backups, sibling};
 use super::exchange::{Displaced, SWAP, exchange, rename_to_free};
 use super::reading::ContentHash;
@@ -88,6 +89,8 @@ impl Shared {
             let version = before.model.document().schema_version;
             if matches!(before.state, KnowledgeState::Unreadable(_)) {
                 backups.keep_unreadable(now)?;
+                // They are of the model that was lost, and of no use to the one that begins here.
+                backups.set_rotation_aside();
             } else if version < SCHEMA_VERSION {
                 backups.keep_version(version)?;
             }
@@ -104,6 +107,12 @@ impl Shared {
         self.done(SaveStep::Replaced);
         bring_to_disk(backups.folder());
         self.done(SaveStep::FolderSynced);
+        let replaced = match displaced {
+            Displaced::File => {
+                Replaced::open(&fresh, before.content, self.options.clock.monotonic())
+            }
+            Displaced::Nothing | Displaced::Overtaken => None,
+        };
         let replacement = Replacement {
             target: &target,
             fresh: &fresh,
@@ -121,6 +130,9 @@ impl Shared {
         if displaced == Displaced::File {
             discard(&fresh);
         }
+        if let Some(replaced) = replaced {
+            self.keep_in_view(replaced);
+        }
         if self.options.auto_backup {
             backups.prune();
         }
@@ -129,12 +141,12 @@ impl Shared {
     }
 
     /// The file itself where the path is a symbolic link, so that the link stays.
-    fn target(&self) -> PathBuf {
+    pub(super) fn target(&self) -> PathBuf {
         fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
     /// Nothing may be lost that somebody wrote since the snapshot was read.
-    fn refuse_if_changed(&self, before: &KnowledgeSnapshot) -> Result<(), EditError> {
+    pub(super) fn refuse_if_changed(&self, before: &KnowledgeSnapshot) -> Result<(), EditError> {
         let now = ContentHash::of_file(&self.path).map_err(failed("read", &self.path))?;
         if now == before.content {
             Ok(())

@@ -7,10 +7,22 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::TestClock;
 use crate::knowledge::{EditError, Equipment, KnowledgeDocument, Space};
 
+/// Options for tests whose files nobody writes step by step.
+pub(super) fn at_once() -> StoreOptions {
+    StoreOptions {
+        rest: Duration::ZERO,
+        ..StoreOptions::default()
+    }
+}
+
+pub(super) fn quick(path: impl Into<PathBuf>) -> KnowledgeStore {
+    KnowledgeStore::open_with(path, at_once())
+}
+
 #[tokio::test]
 async fn a_missing_file_is_an_empty_model_and_a_first_file_is_seen_on_reload() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     assert!(matches!(store.snapshot().state, KnowledgeState::Missing));
     let facts = store.file_facts();
     assert_eq!(
@@ -41,7 +53,7 @@ async fn a_broken_file_is_a_reported_state_and_recovers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("knowledge.yaml");
     std::fs::write(&path, "spaces: 3\n").unwrap();
-    let store = KnowledgeStore::open(&path);
+    let store = quick(&path);
     let KnowledgeState::Unreadable(error) = store.snapshot().state else {
         panic!("a broken file must be reported");
     };
@@ -66,7 +78,7 @@ async fn a_broken_file_is_a_reported_state_and_recovers() {
 #[test]
 fn a_folder_in_place_of_the_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path());
+    let store = quick(folder.path());
     assert!(matches!(
         store.snapshot().state,
         KnowledgeState::Unreadable(_)
@@ -97,7 +109,7 @@ fn add(
 #[tokio::test]
 async fn an_edit_is_in_the_file_the_model_and_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     let mut changes = store.changes();
     let count = store.edit(&editor(), "createEquipment", add("ahu-1")).await;
     assert_eq!(count.unwrap(), 1);
@@ -147,7 +159,7 @@ fn at(time: &str) -> Arc<TestClock> {
 #[tokio::test]
 async fn a_refused_change_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     let outcome: Result<(), _> = store
         .edit(&editor(), "createSpace", |document| {
             document.spaces.push(Space::default());
@@ -169,7 +181,7 @@ async fn a_refused_change_changes_nothing() {
 #[tokio::test]
 async fn a_change_that_panics_leaves_the_store_usable() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     let outcome: Result<(), _> = store
         .edit(&editor(), "createSpace", |_| {
             panic!("a fault in an operation")
@@ -185,7 +197,7 @@ async fn a_change_that_panics_leaves_the_store_usable() {
 #[tokio::test]
 async fn an_edit_goes_on_when_its_caller_stops_waiting() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     let mut changes = store.changes();
     let waited = {
         let edit = put(&store, "ahu-1");
@@ -201,7 +213,7 @@ async fn an_edit_goes_on_when_its_caller_stops_waiting() {
 #[tokio::test]
 async fn a_file_that_somebody_changed_is_not_overwritten_until_it_was_read() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     put(&store, "ours").await.unwrap();
     let theirs = "equipment:\n- id: theirs\n";
     std::fs::write(store.path(), theirs).unwrap();
@@ -239,7 +251,7 @@ async fn an_unreadable_file_is_edited_by_nobody_and_replaced_only_with_a_copy_ke
     let options = StoreOptions {
         auto_backup: false,
         clock: at("2026-05-09T10:11:12Z"),
-        ..StoreOptions::default()
+        ..at_once()
     };
     let store = KnowledgeStore::open_with(&path, options);
     assert!(store.readable().is_err());
@@ -276,7 +288,7 @@ async fn the_setting_read_only_is_asked_at_every_edit() {
     let switch = read_only.clone();
     let options = StoreOptions {
         read_only: Arc::new(move || switch.load(Ordering::Relaxed)),
-        ..StoreOptions::default()
+        ..at_once()
     };
     let store = KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), options);
     let outcome = put(&store, "ahu-1").await;
@@ -296,7 +308,7 @@ async fn the_newest_backups_are_kept_and_hold_the_files_before_each_change() {
     let options = StoreOptions {
         backup_count: 2,
         clock: clock.clone(),
-        ..StoreOptions::default()
+        ..at_once()
     };
     let store = KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), options);
     let mut texts = Vec::new();
@@ -337,7 +349,7 @@ async fn without_backups_the_file_stands_alone() {
         let options = StoreOptions {
             auto_backup,
             backup_count,
-            ..StoreOptions::default()
+            ..at_once()
         };
         let store = KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), options);
         put(&store, "a").await.unwrap();
@@ -354,7 +366,7 @@ async fn an_older_schema_is_raised_with_its_file_kept_outside_the_rotation() {
     std::fs::write(&path, old).unwrap();
     let options = StoreOptions {
         backup_count: 1,
-        ..StoreOptions::default()
+        ..at_once()
     };
     let store = KnowledgeStore::open_with(&path, options);
     assert_eq!(store.snapshot().model.document().schema_version, 0);
@@ -403,7 +415,7 @@ schedules:
 _exported_by: somebody
 ";
     std::fs::write(&path, text).unwrap();
-    let store = KnowledgeStore::open(&path);
+    let store = quick(&path);
     store
         .edit(&editor(), "updateEquipment", |document| {
             document.equipment[0].name = Some("Air handler".to_owned());
@@ -423,7 +435,7 @@ async fn a_json_file_stays_json() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("knowledge.yaml");
     std::fs::write(&path, "{\"equipment\":[{\"id\":\"ahu-1\"}]}").unwrap();
-    let store = KnowledgeStore::open(&path);
+    let store = quick(&path);
     put(&store, "ahu-2").await.unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(
@@ -431,7 +443,7 @@ async fn a_json_file_stays_json() {
         "{text}"
     );
     assert_eq!(
-        KnowledgeStore::open(&path).snapshot().format,
+        quick(&path).snapshot().format,
         DocumentFormat::Json
     );
     assert_eq!(store.snapshot().format, DocumentFormat::Json);
@@ -440,7 +452,7 @@ async fn a_json_file_stays_json() {
 #[tokio::test]
 async fn a_document_that_could_not_be_read_again_is_not_saved() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     let outcome = store
         .edit(&editor(), "updateEquipment", |document| {
             document.equipment.push(Equipment {
@@ -461,11 +473,11 @@ async fn a_document_that_could_not_be_read_again_is_not_saved() {
 #[tokio::test]
 async fn a_log_that_cannot_be_written_is_told_and_the_edit_stays() {
     let folder = tempfile::tempdir().unwrap();
-    let store = KnowledgeStore::open(folder.path().join("knowledge.yaml"));
+    let store = quick(folder.path().join("knowledge.yaml"));
     std::fs::create_dir(store.audit_log_path()).unwrap();
     assert_eq!(put(&store, "ahu-1").await.unwrap(), 1);
     assert!(
-        KnowledgeStore::open(store.path())
+        quick(store.path())
             .snapshot()
             .model
             .equipment("ahu-1")
@@ -482,7 +494,7 @@ async fn a_save_that_fails_changes_neither_model_nor_file() {
     let folder = tempfile::tempdir().unwrap();
     let blocked = folder.path().join("file");
     std::fs::write(&blocked, "").unwrap();
-    let store = KnowledgeStore::open(blocked.join("knowledge.yaml"));
+    let store = quick(blocked.join("knowledge.yaml"));
     let outcome = put(&store, "ahu-1").await;
     assert!(outcome.is_err(), "{outcome:?}");
     assert!(store.snapshot().model.document().equipment.is_empty());
@@ -499,7 +511,7 @@ async fn a_link_stays_a_link_and_its_file_is_changed() {
     std::fs::create_dir(folder.path().join("site")).unwrap();
     std::fs::write(&file, "equipment: []\n").unwrap();
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    let store = KnowledgeStore::open(&link);
+    let store = quick(&link);
     put(&store, "ahu-1").await.unwrap();
     assert!(link.is_symlink());
     assert!(std::fs::read_to_string(&file).unwrap().contains("ahu-1"));
@@ -508,7 +520,7 @@ async fn a_link_stays_a_link_and_its_file_is_changed() {
 #[tokio::test]
 async fn a_change_by_another_program_is_taken_up_and_announced() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(KnowledgeStore::open(folder.path().join("knowledge.yaml")));
+    let store = Arc::new(quick(folder.path().join("knowledge.yaml")));
     put(&store, "ours").await.unwrap();
     let stop = CancellationToken::new();
     store.watch(stop.clone()).unwrap();
@@ -540,7 +552,7 @@ async fn a_pipe_in_place_of_the_file_keeps_nobody_waiting() {
     let path = folder.path().join("knowledge.yaml");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.unwrap().success());
-    let store = KnowledgeStore::open(&path);
+    let store = quick(&path);
     let error = store.readable().unwrap_err().to_string();
     assert!(error.contains("no regular file"), "{error}");
 }

@@ -268,13 +268,42 @@ fn every_way_in_has_the_same_checks() {
             name: Some(name.into()),
             ..SpaceUpdate::default()
         };
-        let updated = update_space(&mut site(), "hq", update);
-        assert_eq!(updated.is_ok(), name.is_empty(), "an empty text clears");
+        let updated = update_space(&mut site(), "hq", update).unwrap_err();
+        assert_eq!(updated.data()["field"], "name", "a new entry has one too");
         let imported = imports(json!({"points": [{"id": "new", "name": name}]}));
         assert_eq!(imported.is_ok(), is_import_fine, "{name:?}");
+    }
+    let update = EquipmentUpdate {
+        equipment_type: Some(String::new()),
+        ..EquipmentUpdate::default()
+    };
+    let refused = update_equipment(&mut site(), "ahu-1", update).unwrap_err();
+    assert_eq!(refused.data()["field"], "type", "{refused}");
+}
+
+#[test]
+fn aliases_stay_on_one_line_whichever_way_they_come_in() {
+    let aliases = vec!["fine".to_owned(), "two\nlines".to_owned()];
+    let created = Space {
+        id: "new".into(),
+        name: Some("New".into()),
+        aliases: aliases.clone(),
+        ..Space::default()
+    };
+    let updated = EquipmentUpdate {
+        aliases: Some(aliases.clone()),
+        ..EquipmentUpdate::default()
+    };
+    for refusal in [
+        create_space(&mut site(), created),
+        update_equipment(&mut site(), "ahu-1", updated),
+        imports(json!({"points": [{"id": "new", "aliases": aliases}]})),
+    ] {
+        let error = refusal.unwrap_err();
+        assert!(error.to_string().contains("line break"), "{error}");
     }
 }
 
 fn imports(tree: Value) -> Result<(), OperationError> {
-    import(&mut site(), document(tree), ImportMode::Merge).map(|_| ())
+    import(&mut site(), document(tree), ImportMode::Merge, false).map(|_| ())
 }

@@ -14,7 +14,7 @@ fn merging_adds_what_is_new_and_replacing_takes_all() {
         "schedules": [{"id": "office"}, {"id": "shop"}],
         "_source": "x",
     }));
-    let imported = import(&mut merged, incoming.clone(), ImportMode::Merge).unwrap();
+    let imported = import(&mut merged, incoming.clone(), ImportMode::Merge, false).unwrap();
     assert_eq!((imported.added(), imported.skipped()), (2, 1));
     assert_eq!(
         imported.to_json()["spaces"],
@@ -33,7 +33,7 @@ fn merging_adds_what_is_new_and_replacing_takes_all() {
     );
 
     let mut replaced = site();
-    let imported = import(&mut replaced, incoming.clone(), ImportMode::Replace).unwrap();
+    let imported = import(&mut replaced, incoming.clone(), ImportMode::Replace, false).unwrap();
     assert_eq!((imported.added(), imported.skipped()), (3, 0));
     assert_eq!(replaced, incoming);
 }
@@ -59,7 +59,7 @@ fn a_document_with_unclear_ids_or_a_cycle_is_refused_by_its_place() {
         ),
     ] {
         for mode in [ImportMode::Merge, ImportMode::Replace] {
-            let error = import(&mut site(), document(tree.clone()), mode).unwrap_err();
+            let error = import(&mut site(), document(tree.clone()), mode, false).unwrap_err();
             assert_eq!(error.data()["path"], place, "{error}");
             assert!(
                 error.to_string().ends_with("Nothing was imported."),
@@ -73,12 +73,12 @@ fn a_document_with_unclear_ids_or_a_cycle_is_refused_by_its_place() {
 fn a_cycle_between_old_and_new_entries_is_found() {
     let mut site = document(json!({"spaces": [{"id": "a", "parent": "later"}]}));
     let incoming = document(json!({"spaces": [{"id": "later", "parent": "a"}]}));
-    let error = import(&mut site, incoming, ImportMode::Merge).unwrap_err();
+    let error = import(&mut site, incoming, ImportMode::Merge, false).unwrap_err();
     assert_eq!(error.data()["cycle"], json!(["later", "a", "later"]));
 
     let mut cyclic = document(json!({"spaces": [{"id": "a", "parent": "a"}]}));
     let incoming = document(json!({"spaces": [{"id": "a"}, {"id": "b", "parent": "a"}]}));
-    let imported = import(&mut cyclic, incoming, ImportMode::Merge).unwrap();
+    let imported = import(&mut cyclic, incoming, ImportMode::Merge, false).unwrap();
     assert_eq!(
         imported.added(),
         1,
@@ -92,14 +92,14 @@ fn keys_that_are_no_section_are_named_and_nearly_sections_are_refused() {
         "spaces": [{"id": "new"}], "crew": ["ann"], "_source": "x", "schedules": [], "notes": "kept"}));
     for mode in [ImportMode::Merge, ImportMode::Replace] {
         let mut merged = site();
-        let imported = import(&mut merged, incoming.clone(), mode).unwrap();
+        let imported = import(&mut merged, incoming.clone(), mode, false).unwrap();
         let keys = imported.unknown_keys.iter();
         let keys: Vec<_> = keys
             .map(|unknown| (unknown.key.as_str(), unknown.is_kept))
             .collect();
         assert_eq!(keys, [("crew", true), ("notes", true)]);
         assert_eq!(merged.extra["crew"], json!(["ann"]));
-        let again = import(&mut merged, incoming.clone(), mode).unwrap();
+        let again = import(&mut merged, incoming.clone(), mode, false).unwrap();
         assert_eq!(again.unknown_keys[0].is_kept, mode == ImportMode::Replace);
     }
     for (key, section) in [
@@ -115,7 +115,7 @@ fn keys_that_are_no_section_are_named_and_nearly_sections_are_refused() {
         ("schemaVersion", "schema_version"),
     ] {
         let incoming = document(json!({"spaces": [{"id": "new"}], key: [{"id": "x"}]}));
-        let error = import(&mut site(), incoming, ImportMode::Merge).unwrap_err();
+        let error = import(&mut site(), incoming, ImportMode::Merge, false).unwrap_err();
         assert_eq!(
             Value::Object(error.data()),
             json!({"path": key, "nearest": section})
