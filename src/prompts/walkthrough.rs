@@ -124,6 +124,17 @@ impl Prompt for Continue {
             "Call `getKnowledgeSummary` and tell the user how far the map is.",
         )
         .step(
+            &["validateKnowledge"],
+            "Call `validateKnowledge`: equipment with a required role without a point was left half mapped. List it.",
+        )
+        .step(
+            &["suggestMapping", "assignPointToEquipment"],
+            "Call `suggestMapping` with the ord of each of these, and of each folder that holds mapped equipment: it \
+             shows as mappedAs what is mapped with the points that have no role yet. Finish such equipment first, with \
+             `assignPointToEquipment` for what the user confirms: the next step does not show what lies below mapped \
+             equipment.",
+        )
+        .step(
             &["findUnmappedComponents"],
             "Call `findUnmappedComponents` with typeName='BControlPoint'. These points belong to no equipment and to \
              no space yet; group them by folder.",
