@@ -16,8 +16,8 @@ use super::arguments::{DemoOptions, LogOptions};
 use super::assembly::assemble;
 use super::data_folder::DataFolder;
 use super::ingest_schedule::IngestSchedule;
-use super::knowledge_lock::take_knowledge_file;
 use super::init::mint_token;
+use super::knowledge_lock::take_knowledge_file;
 use super::logging;
 use super::serve::{resume_audit, start_http};
 use super::shutdown::{self, Ending};
@@ -156,7 +156,10 @@ fn bound_users(config: &mut Config) -> anyhow::Result<Vec<BoundUser>> {
 /// Makes sure that the demo has a knowledge file, and tells what it maps; one from an earlier run is left as it is.
 fn mapped_site(file: &Path) -> anyhow::Result<String> {
     // A file that was lost is not replaced by the demo's own: what copies there are may hold a person's work.
-    if matches!(KnowledgeStore::open(file).snapshot().state, KnowledgeState::Missing) {
+    if matches!(
+        KnowledgeStore::open(file).snapshot().state,
+        KnowledgeState::Missing
+    ) {
         let text = demo_model::harborview()?.to_text("the demo site", DocumentFormat::Yaml)?;
         let mut staged = Staged::create(file.with_extension("yaml.new"), file.to_owned())?;
         staged.fill(text.as_bytes())?;

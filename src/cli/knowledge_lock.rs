@@ -20,7 +20,11 @@ pub fn take_knowledge_file(file: &Path, data_folder: &Path) -> anyhow::Result<Op
         return Ok(None);
     }
     let purpose = format!(" with the data folder {}", data_folder.display());
-    match ProcessLock::take(&beside(&target, ".lock"), &beside(&target, ".holder"), &purpose) {
+    match ProcessLock::take(
+        &beside(&target, ".lock"),
+        &beside(&target, ".holder"),
+        &purpose,
+    ) {
         Ok(lock) => Ok(Some(lock)),
         Err(LockError::Held { holder }) => bail!(
             "the knowledge file {} is in use by {holder}; two bridges that edit one file would lose edits: stop that one, or \
@@ -61,14 +65,21 @@ mod tests {
             assert!(message.contains(&part), "{message}");
         }
         drop(first);
-        assert!(take_knowledge_file(&file, Path::new("data-2")).expect("free again").is_some());
+        assert!(
+            take_knowledge_file(&file, Path::new("data-2"))
+                .expect("free again")
+                .is_some()
+        );
     }
 
     #[cfg(unix)]
     #[test]
     fn a_link_to_the_file_is_the_same_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (file, link) = (folder.path().join("real.yaml"), folder.path().join("link.yaml"));
+        let (file, link) = (
+            folder.path().join("real.yaml"),
+            folder.path().join("link.yaml"),
+        );
         std::fs::write(&file, "schema_version: 1\n").expect("a file");
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         let _first = take_knowledge_file(&file, Path::new("one")).expect("free");

@@ -53,7 +53,12 @@ impl ProcessLock {
                 let told = std::fs::read_to_string(holder).unwrap_or_default();
                 let told = told.trim();
                 return Err(LockError::Held {
-                    holder: if told.is_empty() { "another process" } else { told }.to_owned(),
+                    holder: if told.is_empty() {
+                        "another process"
+                    } else {
+                        told
+                    }
+                    .to_owned(),
                 });
             }
             Err(TryLockError::Error(error)) => return Err(failed("locked", lock)(error)),

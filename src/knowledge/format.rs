@@ -447,9 +447,17 @@ mod tests {
                 }
             }
         }
-        for number in ["18446744073709551615", "-9223372036854775808", "1e30", "12345678901234567890.5"] {
+        for number in [
+            "18446744073709551615",
+            "-9223372036854775808",
+            "1e30",
+            "12345678901234567890.5",
+        ] {
             assert!(parse("site", &format!("a: {number}\n")).is_ok(), "{number}");
-            assert!(parse("site", &format!("{{\"a\": {number}}}")).is_ok(), "{number}");
+            assert!(
+                parse("site", &format!("{{\"a\": {number}}}")).is_ok(),
+                "{number}"
+            );
         }
         assert_eq!(
             tree("a: '123456789012345678901234567890'\n"),

@@ -248,7 +248,9 @@ impl Tool for ReloadKnowledge {
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             if arguments.boolean("startEmpty", false) {
-                self.0.start_empty(&editor(context, "reloadKnowledge")).await?;
+                self.0
+                    .start_empty(&editor(context, "reloadKnowledge"))
+                    .await?;
             }
             let snapshot = self.0.reload().await;
             if let Some(detail) = snapshot.problem() {

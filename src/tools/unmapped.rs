@@ -95,7 +95,9 @@ impl Tool for FindUnmappedComponents {
                 .await;
             let scan = match scanned {
                 Ok(scan) => scan,
-                Err(error) => return Err(refusal(&station, &scope, &below, below_text, error).await),
+                Err(error) => {
+                    return Err(refusal(&station, &scope, &below, below_text, error).await);
+                }
             };
             let mut answer = json!({
                 "typeName": scan.type_spec,

@@ -90,12 +90,18 @@ async fn a_file_edited_by_hand_is_seen_after_reading_it_again() {
     std::fs::remove_file(desk.store.path()).unwrap();
     let (code, message, data) = desk.failure("reloadKnowledge", json!({})).await;
     assert_eq!((code, &data["reason"]), (-32004, &json!("missing")));
-    assert!(message.contains(".bak.") && message.contains("startEmpty"), "{message}");
+    assert!(
+        message.contains(".bak.") && message.contains("startEmpty"),
+        "{message}"
+    );
     desk.failure("createEquipment", pump("p-5")).await;
     assert!(!desk.store.path().exists());
-    let anew = desk.answer("reloadKnowledge", json!({"startEmpty": true})).await;
+    let anew = desk
+        .answer("reloadKnowledge", json!({"startEmpty": true}))
+        .await;
     assert_eq!(anew["equipmentCount"], 0);
-    desk.answer("createSpace", json!({"id": "anew", "name": "Anew"})).await;
+    desk.answer("createSpace", json!({"id": "anew", "name": "Anew"}))
+        .await;
     assert_eq!(desk.on_disk().spaces.len(), 1);
 }
 
@@ -106,7 +112,10 @@ async fn a_file_that_shrank_is_told_by_every_overview_until_it_was_read_again() 
     desk.store.reload_if_changed().await;
     let found = desk.answer("validateKnowledge", json!({})).await;
     let told = found["warnings"][0].as_str().expect("a warning");
-    assert!(told.contains("0 of 2 equipment") && told.contains(".earlier."), "{told}");
+    assert!(
+        told.contains("0 of 2 equipment") && told.contains(".earlier."),
+        "{told}"
+    );
     let summary = desk.answer("getKnowledgeSummary", json!({})).await;
     assert_eq!(summary["notices"], json!([told]));
     let read = desk.answer("reloadKnowledge", json!({})).await;
@@ -151,7 +160,10 @@ async fn an_update_cannot_take_away_what_a_new_entry_must_have() {
         ("updateEquipment", json!({"id": "p-1", "name": ""})),
         ("updateEquipment", json!({"id": "p-1", "type": ""})),
         ("updateEquipment", json!({"id": "p-1", "ord": ""})),
-        ("updateSpace", json!({"id": "main", "aliases": ["one\ntwo"]})),
+        (
+            "updateSpace",
+            json!({"id": "main", "aliases": ["one\ntwo"]}),
+        ),
     ] {
         let (code, message, _) = desk.failure(tool, arguments.clone()).await;
         assert_eq!(code, -32602, "{tool} {arguments}: {message}");

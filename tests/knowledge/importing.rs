@@ -346,7 +346,10 @@ async fn a_replacement_by_empty_sections_empties_the_model_and_one_by_no_section
         let answer = desk.answer("importKnowledge", arguments).await;
         assert_eq!(answer["added"], 0);
         let left = desk.on_disk();
-        assert!(left.spaces.is_empty() && left.equipment.is_empty(), "{left:?}");
+        assert!(
+            left.spaces.is_empty() && left.equipment.is_empty(),
+            "{left:?}"
+        );
     }
     for content in ["schema_version: 1", "station: {id: x}", "_remark: x", "{}"] {
         let desk = full();
@@ -363,13 +366,23 @@ async fn keys_that_stand_twice_and_numbers_too_long_are_refused_with_their_line(
     for (content, line) in [
         ("{\"spaces\": [\n{\"id\": \"a\", \"id\": \"b\"}]}", 2),
         ("{\"points\": [],\n\n\"points\": []}", 3),
-        ("spaces:\n- id: a\n  serial: 123456789012345678901234567890\n", 3),
-        ("{\"spaces\": [{\"id\": \"a\",\n\"serial\": 99999999999999999999}]}", 2),
+        (
+            "spaces:\n- id: a\n  serial: 123456789012345678901234567890\n",
+            3,
+        ),
+        (
+            "{\"spaces\": [{\"id\": \"a\",\n\"serial\": 99999999999999999999}]}",
+            2,
+        ),
     ] {
         let (code, message, data) = desk
             .failure("importKnowledge", json!({"content": content}))
             .await;
-        assert_eq!((code, &data["line"]), (-32005, &json!(line)), "{content}: {message}");
+        assert_eq!(
+            (code, &data["line"]),
+            (-32005, &json!(line)),
+            "{content}: {message}"
+        );
     }
     assert_eq!(desk.on_disk().spaces.len(), 1);
 }

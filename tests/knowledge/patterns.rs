@@ -253,6 +253,10 @@ async fn a_plan_into_a_space_that_does_not_exist_is_not_called_ready() {
     for dry_run in [true, false] {
         let arguments = json!({"equipmentId": "vav-1-01", "space": "flor-1", "dryRun": dry_run});
         let (code, message, data) = bench.failure("applyPattern", arguments).await;
-        assert_eq!((code, &data["nearest"]), (-32602, &json!("floor-1")), "{message}");
+        assert_eq!(
+            (code, &data["nearest"]),
+            (-32602, &json!("floor-1")),
+            "{message}"
+        );
     }
 }

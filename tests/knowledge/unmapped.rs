@@ -171,14 +171,23 @@ async fn a_mapping_by_handle_counts_for_suggestions_patterns_and_differences() {
         ("suggestMapping", json!({"ord": ord, "includeMapped": true})),
         ("applyPattern", json!({"equipmentId": "vav-1-01"})),
         ("diffStation", json!({})),
-        ("findUnmappedComponents", json!({"typeName": "BControlPoint", "under": ord})),
+        (
+            "findUnmappedComponents",
+            json!({"typeName": "BControlPoint", "under": ord}),
+        ),
     ];
     let mut answers = Vec::new();
     for with_handles in [false, true] {
         let mut document = one.clone();
         if with_handles {
             by_handles(&bench, &mut document);
-            assert!(document.equipment[0].ord.as_ref().unwrap().starts_with("h:"));
+            assert!(
+                document.equipment[0]
+                    .ord
+                    .as_ref()
+                    .unwrap()
+                    .starts_with("h:")
+            );
         }
         harborview::map(&bench, move |model| *model = document).await;
         let mut said = Vec::new();
@@ -200,11 +209,24 @@ async fn a_property_is_refused_as_a_place_to_look_below_without_inner_queries() 
     let property = format!("{point}/out");
     for (tool, arguments) in [
         ("suggestMapping", json!({"ord": property})),
-        ("findUnmappedComponents", json!({"typeName": "BControlPoint", "under": property})),
-        ("findUnmappedComponents", json!({"typeName": "control:ControlPoint", "under": property})),
+        (
+            "findUnmappedComponents",
+            json!({"typeName": "BControlPoint", "under": property}),
+        ),
+        (
+            "findUnmappedComponents",
+            json!({"typeName": "control:ControlPoint", "under": property}),
+        ),
     ] {
         let (code, message, data) = bench.failure(tool, arguments).await;
-        assert_eq!((code, &data["ord"]), (-32006, &json!(property)), "{tool}: {message}");
-        assert!(!message.contains("bql") && !data.to_string().contains("bql"), "{message} {data}");
+        assert_eq!(
+            (code, &data["ord"]),
+            (-32006, &json!(property)),
+            "{tool}: {message}"
+        );
+        assert!(
+            !message.contains("bql") && !data.to_string().contains("bql"),
+            "{message} {data}"
+        );
     }
 }

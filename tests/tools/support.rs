@@ -102,7 +102,13 @@ impl Bench {
         let session = WebSession::new(options, clock.clone()).expect("a session");
         let facade = Arc::new(StationFacade::new(session, TypeCache::new(), None));
         let folder = tempfile::tempdir().expect("a folder");
-        let knowledge = Arc::new(KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), StoreOptions { rest: std::time::Duration::ZERO, ..StoreOptions::default() }));
+        let knowledge = Arc::new(KnowledgeStore::open_with(
+            folder.path().join("knowledge.yaml"),
+            StoreOptions {
+                rest: std::time::Duration::ZERO,
+                ..StoreOptions::default()
+            },
+        ));
         let stations = Arc::new(ServiceStation(facade.clone()));
         let mut policy = Policy::default();
         policy.writes.enabled = true;

@@ -91,7 +91,10 @@ async fn a_site_is_mapped_as_the_prompts_ask_and_a_kill_in_the_middle_loses_noth
     let again = answer(&client, "suggestMapping", json!({"ord": interrupted.ord})).await;
     let units = again["equipment"].as_array().expect("a list");
     let half = units.iter().find(|unit| unit["mappedAs"] == interrupted.id);
-    assert!(half.is_some(), "what is half mapped is not passed over: {again}");
+    assert!(
+        half.is_some(),
+        "what is half mapped is not passed over: {again}"
+    );
     let found = points_of(&client, &interrupted.id).await;
     let not_confirmed = plan
         .iter()

@@ -128,7 +128,13 @@ impl Office {
         let policy = SharedPolicy::new(policy(writes));
         let trail = AuditTrail::new(folder.path(), audit, clock.clone());
         let gate = WriteGate::new(policy.clone(), trail.clone(), users.clone(), clock.clone());
-        let knowledge = Arc::new(KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), StoreOptions { rest: std::time::Duration::ZERO, ..StoreOptions::default() }));
+        let knowledge = Arc::new(KnowledgeStore::open_with(
+            folder.path().join("knowledge.yaml"),
+            StoreOptions {
+                rest: std::time::Duration::ZERO,
+                ..StoreOptions::default()
+            },
+        ));
         let registry = Registry::builder()
             .acting_by(users.clone())
             .tools(writing_tools(&gate, &knowledge))

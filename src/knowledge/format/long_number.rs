@@ -47,16 +47,21 @@ fn line_where(text: &str, check: impl Fn(&str) -> bool) -> Option<usize> {
         };
         !joins(before) && !joins(after)
     };
-    text.lines().position(|line| {
-        let mut at = 0;
-        line.split(|character: char| !character.is_ascii_digit())
-            .any(|run| {
-                let from = at;
-                let to = from + run.len();
-                // Each separator between runs is one character, of one byte or more.
-                at = to + line.get(to..).and_then(|tail| tail.chars().next()).map_or(0, char::len_utf8);
-                run.len() >= 19 && is_alone(line, from, to) && check(run)
-            })
-    })
-    .map(|index| index + 1)
+    text.lines()
+        .position(|line| {
+            let mut at = 0;
+            line.split(|character: char| !character.is_ascii_digit())
+                .any(|run| {
+                    let from = at;
+                    let to = from + run.len();
+                    // Each separator between runs is one character, of one byte or more.
+                    at = to
+                        + line
+                            .get(to..)
+                            .and_then(|tail| tail.chars().next())
+                            .map_or(0, char::len_utf8);
+                    run.len() >= 19 && is_alone(line, from, to) && check(run)
+                })
+        })
+        .map(|index| index + 1)
 }

@@ -45,7 +45,10 @@ pub enum OperationError {
         holder: Holder,
         problem: &'static str,
     },
-    #[error("The alias {:?} of the {holder} contains a line break or another control character; remove it.", shortened(alias))]
+    #[error(
+        "The alias {:?} of the {holder} contains a line break or another control character; remove it.",
+        shortened(alias)
+    )]
     BadAlias { holder: Holder, alias: String },
     #[error(
         "The id of the {holder} is used {} times in the file, at {}; it is not known which of them is meant. Give the \

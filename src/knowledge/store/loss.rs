@@ -101,10 +101,7 @@ impl Shared {
             reference.copy = self.keep_model(&good, format);
         }
         let kept = match &reference.copy {
-            Some(copy) => format!(
-                "the model as it was before is kept in {}",
-                copy.display()
-            ),
+            Some(copy) => format!("the model as it was before is kept in {}", copy.display()),
             None => "the model as it was before could not be kept".to_owned(),
         };
         tracing::warn!(file = %self.path.display(), "the knowledge file holds much less than before: {fewer}; {kept}");

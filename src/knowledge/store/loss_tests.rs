@@ -239,7 +239,10 @@ async fn an_empty_file_is_no_empty_model_at_start_or_later() {
         let starting = quick(&path);
         for store in [&running, &starting] {
             let error = reason(put(store, "ours").await);
-            assert!(matches!(*error, KnowledgeError::Empty { .. }), "{nothing:?}: {error}");
+            assert!(
+                matches!(*error, KnowledgeError::Empty { .. }),
+                "{nothing:?}: {error}"
+            );
             assert!(store.readable().is_err());
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), nothing);
@@ -264,7 +267,9 @@ async fn a_lost_file_with_copies_is_not_begun_anew_unless_somebody_says_so() {
         backup_count: 2,
         ..at_once()
     };
-    put(&KnowledgeStore::open_with(&path, options.clone()), "ours").await.unwrap();
+    put(&KnowledgeStore::open_with(&path, options.clone()), "ours")
+        .await
+        .unwrap();
     std::fs::remove_file(&path).unwrap();
 
     let store = KnowledgeStore::open_with(&path, options);
@@ -276,7 +281,10 @@ async fn a_lost_file_with_copies_is_not_begun_anew_unless_somebody_says_so() {
         "{said}"
     );
     assert!(!path.exists());
-    assert!(store.reload().await.problem().is_some(), "a reload is no consent");
+    assert!(
+        store.reload().await.problem().is_some(),
+        "a reload is no consent"
+    );
 
     std::fs::copy(&newest, &path).unwrap();
     store.reload_if_changed().await;
@@ -293,7 +301,10 @@ async fn a_lost_file_with_copies_is_not_begun_anew_unless_somebody_says_so() {
         .iter()
         .map(|copy| equipment(&quick(copy)))
         .collect();
-    assert!(earlier.contains(&20) && earlier.contains(&21), "{earlier:?}");
+    assert!(
+        earlier.contains(&20) && earlier.contains(&21),
+        "{earlier:?}"
+    );
     assert_eq!(copies(folder.path(), "bak").len(), 2);
 
     // Where there is a file, nobody begins anew.
@@ -307,7 +318,10 @@ async fn a_baseline_also_tells_that_there_was_a_file() {
     let path = folder.path().join("knowledge.yaml");
     std::fs::write(folder.path().join("knowledge.baseline.json"), "{}").unwrap();
     let error = reason(put(&quick(&path), "anew").await);
-    assert!(matches!(*error, KnowledgeError::Absent { copy: None, .. }), "{error}");
+    assert!(
+        matches!(*error, KnowledgeError::Absent { copy: None, .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -321,7 +335,9 @@ async fn copies_of_a_much_larger_model_are_set_aside_and_not_rotated_away() {
         backup_count: 2,
         ..at_once()
     };
-    put(&KnowledgeStore::open_with(&path, options.clone()), "ours").await.unwrap();
+    put(&KnowledgeStore::open_with(&path, options.clone()), "ours")
+        .await
+        .unwrap();
     // While no bridge runs, somebody puts the file of another, small site in its place.
     std::fs::write(&path, model(1)).unwrap();
     let store = KnowledgeStore::open_with(&path, options);
@@ -343,8 +359,13 @@ async fn a_change_that_others_may_not_see_is_refused_under_a_read_only_setting()
     };
     let store = KnowledgeStore::open_with(folder.path().join("knowledge.yaml"), options);
     let refused = store.start_empty(&editor()).await;
-    assert!(matches!(refused, Err(EditError::ReadOnly { .. })), "{refused:?}");
-    let edit = store.edit(&editor(), "x", |_| Ok(Edited::new("", ()))).await;
+    assert!(
+        matches!(refused, Err(EditError::ReadOnly { .. })),
+        "{refused:?}"
+    );
+    let edit = store
+        .edit(&editor(), "x", |_| Ok(Edited::new("", ())))
+        .await;
     assert!(matches!(edit, Err(EditError::ReadOnly { .. })));
     assert!(OpenOptions::new().read(true).open(store.path()).is_err());
 }

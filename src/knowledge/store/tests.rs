@@ -442,10 +442,7 @@ async fn a_json_file_stays_json() {
         text.starts_with("{\n  \"schema_version\": 1,\n  \"spaces\": [],"),
         "{text}"
     );
-    assert_eq!(
-        quick(&path).snapshot().format,
-        DocumentFormat::Json
-    );
+    assert_eq!(quick(&path).snapshot().format, DocumentFormat::Json);
     assert_eq!(store.snapshot().format, DocumentFormat::Json);
 }
 
