@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
-use super::redact::{redacted_arguments, redacted_text};
+use super::redact::{masked_text, redacted_arguments};
 
 /// A write that somebody asked for, as it is recorded: secrets are left out when it is made.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,8 +76,8 @@ impl Attempt {
             "sessionId": self.session_id,
             "requestId": self.request_id,
             "tool": self.tool,
-            "ord": redacted_text(&self.ord),
-            "path": redacted_text(&self.path),
+            "ord": masked_text(&self.ord),
+            "path": masked_text(&self.path),
             "action": self.action,
             "args": self.arguments,
             "policy": policy,
@@ -122,13 +122,13 @@ impl Attempt {
             "user": self.user,
             "sessionId": self.session_id,
             "tool": self.tool,
-            "ord": redacted_text(&self.ord),
+            "ord": masked_text(&self.ord),
             "action": self.action,
             "args": self.arguments,
             "resultOk": ending.verdict == Verdict::Done,
             "durationMs": u64::try_from(ending.took.as_millis()).unwrap_or(u64::MAX),
             "errorCode": ending.error_code.map(|code| code.to_string()).unwrap_or_default(),
-            "errorMessage": redacted_text(&ending.error_message),
+            "errorMessage": masked_text(&ending.error_message),
             "requestId": self.request_id,
             "policy": policy,
             "outcome": ending.verdict.name(),
@@ -271,6 +271,29 @@ mod tests {
             "{line}"
         );
         assert!(line.contains(r#""oldValue":"<redacted>","newValue":"<redacted>""#));
+    }
+
+    #[test]
+    fn places_and_reasons_are_kept_at_their_full_length_and_arguments_are_cut() {
+        let mut attempt = attempt(json!({ "slotName": "note", "value": "n".repeat(300) }));
+        let place = format!("slot:/{}/End", "Folder/".repeat(80).trim_end_matches('/'));
+        attempt.ord = format!("station:|{place}");
+        attempt.path = place.clone();
+        let intent = attempt.intent("allowed");
+        assert_eq!(
+            (&intent["ord"], &intent["path"]),
+            (&json!(attempt.ord), &json!(place))
+        );
+        let reason = format!("{place} is not there; password=hunter2-77");
+        let ending = Ending::not_done(Verdict::Failed, Duration::ZERO, -32006, reason);
+        let line: Value = serde_json::from_str(&attempt.line("allowed", &ending)).unwrap();
+        assert_eq!(line["ord"], attempt.ord);
+        assert_eq!(line["args"]["value"], format!("{}…+44", "n".repeat(256)));
+        let told = line["errorMessage"].as_str().unwrap();
+        assert!(
+            told.starts_with(&place) && !told.contains("hunter2"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -73,13 +73,19 @@ pub(super) fn redacted(value: &Value) -> Value {
 /// A text for the audit: known secrets, `password=…`, bearers and whatever looks like a token are replaced, then it is
 /// cut to 256 characters and `…+N`.
 pub fn redacted_text(text: &str) -> String {
-    let masked = without_tokens(&mask(text));
+    let masked = masked_text(text);
     let dropped = masked.chars().count().saturating_sub(LONGEST_TEXT);
     if dropped == 0 {
         return masked;
     }
     let start: String = masked.chars().take(LONGEST_TEXT).collect();
     format!("{start}…+{dropped}")
+}
+
+/// A text for the audit at its full length, without what [`redacted_text`] replaces: a place that is cut is another
+/// place (Tool surface §4.2).
+pub(super) fn masked_text(text: &str) -> String {
+    without_tokens(&mask(text))
 }
 
 fn without_tokens(text: &str) -> String {

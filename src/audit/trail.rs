@@ -18,6 +18,9 @@ use crate::clock::SharedClock;
 /// Code of an answer that was lost (Tool surface §5.3).
 const INTERNAL: i32 = -32603;
 
+/// The word of the records for a write that was not sent because its intent could not be recorded.
+const UNRECORDED: &str = "audit";
+
 /// Refusals that wait for a disk that takes them; later ones are told in the log of the process only.
 const MOST_WAITING: usize = 1000;
 
@@ -70,6 +73,8 @@ struct Files {
 #[derive(Clone)]
 struct Waiting {
     intent: Option<u64>,
+    /// Members of the intent that could not be recorded; some of it may be on the disk all the same.
+    unsent: Option<Map<String, Value>>,
     verdict: Verdict,
     line: String,
 }
@@ -109,10 +114,49 @@ impl AuditTrail {
         attempt: Attempt,
         policy: &str,
     ) -> Result<OpenWrite, AuditError> {
+        self.begin_in(&mut self.state(), attempt, policy)
+    }
+
+    /// As [`AuditTrail::begin`]; what cannot be recorded gets `refusal` as its only outcome, at once or when the disk
+    /// works again, whether or not its intent reached the disk.
+    ///
+    /// # Errors
+    /// It could not be recorded; the write must not be sent.
+    pub fn begin_or_refuse(
+        self: &Arc<Self>,
+        attempt: Attempt,
+        policy: &str,
+        refusal: &Ending,
+    ) -> Result<OpenWrite, AuditError> {
         let mut state = self.state();
+        let begun = self.begin_in(&mut state, attempt.clone(), policy);
+        if begun.is_err() {
+            let unsent = Waiting {
+                intent: None,
+                unsent: Some(attempt.intent(policy)),
+                verdict: refusal.verdict,
+                line: attempt.line(UNRECORDED, refusal),
+            };
+            if state.waiting.len() < MOST_WAITING {
+                state.waiting.push(unsent);
+            }
+            let outcome = self.files(&mut state).map(|_| ());
+            if let Err(error) = state.note(outcome) {
+                tracing::error!(%error, "the refusal of a write is not recorded yet");
+            }
+        }
+        begun
+    }
+
+    fn begin_in(
+        self: &Arc<Self>,
+        state: &mut State,
+        attempt: Attempt,
+        policy: &str,
+    ) -> Result<OpenWrite, AuditError> {
         let fields = attempt.intent(policy);
         let outcome = self
-            .files(&mut state)
+            .files(state)
             .and_then(|files| files.journal.append("intent", fields, self.clock.now()));
         let intent = state.note(outcome)?;
         state.running.insert(intent);
@@ -133,6 +177,7 @@ impl AuditTrail {
     pub fn refused(&self, attempt: &Attempt, policy: &str, ending: &Ending) {
         self.record(Waiting {
             intent: None,
+            unsent: None,
             verdict: ending.verdict,
             line: attempt.line(policy, ending),
         });
@@ -194,6 +239,7 @@ impl AuditTrail {
             &journal.standing,
         )?;
         let mut files = Files { journal, log };
+        state.know_unsent(&files.journal.standing.open);
         // The first one may have been written before the disk failed.
         if state
             .waiting
@@ -230,6 +276,7 @@ impl AuditTrail {
             };
             let outcome = Waiting {
                 intent: Some(intent),
+                unsent: None,
                 verdict: ending.verdict,
                 line: attempt.line(&policy, &ending),
             };
@@ -241,6 +288,25 @@ impl AuditTrail {
 }
 
 impl State {
+    /// Finds refusals whose intent reached the disk although that could not be confirmed: they are its outcome.
+    fn know_unsent(&mut self, open: &BTreeMap<u64, Map<String, Value>>) {
+        let mut known: BTreeSet<u64> = self.running.clone();
+        known.extend(self.waiting.iter().filter_map(|held| held.intent));
+        for held in &mut self.waiting {
+            let Some(fields) = held.unsent.take() else {
+                continue;
+            };
+            let found = open.iter().find(|(intent, record)| {
+                let is_same = fields
+                    .iter()
+                    .all(|(key, value)| record.get(key) == Some(value));
+                is_same && !known.contains(intent)
+            });
+            held.intent = found.map(|(intent, _)| *intent);
+            known.extend(held.intent);
+        }
+    }
+
     /// Keeps what went wrong for those who ask; files that failed are not used on.
     fn note<T>(&mut self, outcome: Result<T, AuditError>) -> Result<T, AuditError> {
         match &outcome {
@@ -310,6 +376,7 @@ impl OpenWrite {
     fn record(&self, ending: &Ending) {
         self.trail.record(Waiting {
             intent: Some(self.intent),
+            unsent: None,
             verdict: ending.verdict,
             line: self.attempt.line(&self.policy, ending),
         });

@@ -272,7 +272,7 @@ pub const KEYS: &[Key] = &[
         "writes.allow",
         Kind::List,
         "[]",
-        "Slot paths that may be written, such as slot:/Drivers/**: * is any part of a name, ** any names. Empty: all.",
+        "Slot paths that may be written, such as slot:/Drivers/**: * is any part of a name, ** any names. Names as Workbench shows them or as stored. Empty: all.",
     ),
     key(
         "writes.deny",

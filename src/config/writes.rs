@@ -8,13 +8,16 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::load::{ConfigError, Settings};
-use crate::station::ord::SlotPath;
+use crate::station::ord::{SlotName, SlotPath, unescape};
 use crate::station::priority::Priority;
 
 /// Name of the service identity among `writes.principals`.
 const SERVICE: &str = "service";
 
 /// Slot paths, written with `*` for any part of a name and `**` for any names.
+///
+/// Names are compared as people read them, so they may be written as Workbench shows them or as the station stores
+/// them: `Boiler-1` and `Boiler$2d1` are the same. `$2a` is a star that belongs to a name.
 ///
 /// ```
 /// use niagara_bridge::config::writes::PathPattern;
@@ -23,42 +26,101 @@ const SERVICE: &str = "service";
 /// assert!(!pattern.matches(&"slot:/Drivers/Net/Ahu1/Temp".parse().unwrap()));
 /// assert!(pattern.may_match_below(&"slot:/Drivers/Net".parse().unwrap()));
 /// assert!(!pattern.may_match_below(&"slot:/Logic".parse().unwrap()));
+/// let boiler: PathPattern = "slot:/Plant/Boiler-1".parse().unwrap();
+/// assert!(boiler.matches(&"slot:/Plant/Boiler$2d1".parse().unwrap()));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathPattern {
     text: String,
-    names: Vec<String>,
+    parts: Vec<Part>,
 }
 
-impl PathPattern {
-    /// Whether the component at `path` is meant. Names are compared as the station lists them (escaped).
-    pub fn matches(&self, path: &SlotPath) -> bool {
+/// What stands between two slashes of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    /// `**`: any names, or none.
+    Names,
+    Name(Vec<Sign>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    /// `*`: any characters, or none.
+    Any,
+    One(char),
+}
+
+impl Part {
+    fn read(text: &str) -> Self {
+        if text == "**" {
+            return Self::Names;
+        }
+        let mut signs = Vec::new();
+        for (at, literal) in text.split('*').enumerate() {
+            if at > 0 {
+                signs.push(Sign::Any);
+            }
+            signs.extend(unescape(literal).chars().map(Sign::One));
+        }
+        Self::Name(signs)
+    }
+
+    fn fits(&self, name: &SlotName) -> bool {
+        let Self::Name(signs) = self else {
+            return true;
+        };
+        let shown: Vec<char> = name.display().chars().collect();
         fits(
-            &self.names,
-            path.names(),
-            |name| name == "**",
-            |pattern, name| name_fits(pattern, name.as_str()),
+            signs,
+            &shown,
+            |sign| *sign == Sign::Any,
+            |sign, shown| *sign == Sign::One(*shown),
         )
     }
 }
 
 impl PathPattern {
+    /// Whether the component at `path` is meant.
+    pub fn matches(&self, path: &SlotPath) -> bool {
+        fits(
+            &self.parts,
+            path.names(),
+            |part| *part == Part::Names,
+            Part::fits,
+        )
+    }
+
     /// Whether something below the component at `path` can be meant.
     pub fn may_match_below(&self, path: &SlotPath) -> bool {
-        // The parts of the pattern that the next name can meet.
+        self.places_after(path)
+            .into_iter()
+            .any(|place| place < self.parts.len())
+    }
+
+    /// Whether the component at `path` is meant with everything below it.
+    pub fn covers(&self, path: &SlotPath) -> bool {
+        let ends_open = self.parts.last() == Some(&Part::Names);
+        ends_open
+            && self.places_after(path).into_iter().any(|place| {
+                let mut rest = self.parts.iter().skip(place);
+                rest.all(|part| *part == Part::Names)
+            })
+    }
+
+    /// The places of the pattern that the next name below `path` can meet; its length where nothing is left for one.
+    fn places_after(&self, path: &SlotPath) -> Vec<usize> {
         let after_any = |at: usize| {
-            let more = self.names.iter().skip(at).take_while(|name| *name == "**");
+            let more = self.parts.iter().skip(at);
+            let more = more.take_while(|part| **part == Part::Names);
             (at..=at + more.count()).collect::<Vec<_>>()
         };
         let mut at = after_any(0);
         for name in path.names() {
             let mut next: Vec<usize> = Vec::new();
             for place in at {
-                match self.names.get(place).map(String::as_str) {
-                    Some("**") => next.extend(after_any(place)),
-                    Some(part) if name_fits(part, name.as_str()) => {
-                        next.extend(after_any(place + 1));
-                    }
+                match self.parts.get(place) {
+                    Some(Part::Names) => next.extend(after_any(place)),
+                    Some(part) if part.fits(name) => next.extend(after_any(place + 1)),
                     _ => {}
                 }
             }
@@ -66,7 +128,7 @@ impl PathPattern {
             next.dedup();
             at = next;
         }
-        at.into_iter().any(|place| place < self.names.len())
+        at
     }
 }
 
@@ -80,12 +142,12 @@ impl std::str::FromStr for PathPattern {
         let names = path.strip_prefix('/').ok_or_else(|| {
             format!("'{text}' is no pattern of slot paths such as slot:/Drivers/**")
         })?;
-        let names: Vec<String> = match names {
+        let names: Vec<&str> = match names {
             "" => Vec::new(),
-            names => names.split('/').map(str::to_owned).collect(),
+            names => names.split('/').collect(),
         };
-        let wrong = |name: &&String| {
-            name.is_empty() || name.contains('|') || (name.contains("**") && *name != "**")
+        let wrong = |name: &&&str| {
+            name.is_empty() || name.contains('|') || (name.contains("**") && **name != "**")
         };
         if let Some(name) = names.iter().find(wrong) {
             return Err(format!(
@@ -94,20 +156,9 @@ impl std::str::FromStr for PathPattern {
         }
         Ok(Self {
             text: text.to_owned(),
-            names,
+            parts: names.into_iter().map(Part::read).collect(),
         })
     }
-}
-
-fn name_fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    fits(
-        &pattern,
-        &name,
-        |sign| *sign == '*',
-        |one, other| one == other,
-    )
 }
 
 /// Whether `items` are what `pattern` describes; a part that `is_any` stands for any number of items.
@@ -227,6 +278,13 @@ pub struct Intended<'a> {
     pub of_whole_station: bool,
 }
 
+impl Intended<'_> {
+    /// Whether a pattern means the component, or one that is changed with it.
+    fn meets(&self, pattern: &PathPattern) -> bool {
+        pattern.matches(self.path) || (self.with_subtree && pattern.may_match_below(self.path))
+    }
+}
+
 /// What the rules say about a write that they let pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
@@ -323,10 +381,7 @@ impl WriteRules {
         let path = intended.path;
         let own_deny = own.map_or(&[][..], |own| own.deny.as_slice());
         let mut denied = self.deny.iter().chain(own_deny);
-        let is_meant = |pattern: &&PathPattern| {
-            pattern.matches(path) || (intended.with_subtree && pattern.may_match_below(path))
-        };
-        if let Some(pattern) = denied.find(is_meant) {
+        if let Some(pattern) = denied.find(|pattern| intended.meets(pattern)) {
             return Err(refusal(
                 "ord-denied",
                 format!(
@@ -340,12 +395,20 @@ impl WriteRules {
         let allowed = own_allow.unwrap_or(&self.allow);
         // An own list that is empty allows nothing; the general one, everything.
         let everything = own_allow.is_none() && allowed.is_empty();
-        if everything || allowed.iter().any(|pattern| pattern.matches(path)) {
+        let is_allowed = |pattern: &PathPattern| match intended.with_subtree {
+            true => pattern.covers(path),
+            false => pattern.matches(path),
+        };
+        if everything || allowed.iter().any(is_allowed) {
             return Ok(());
         }
+        let below = match intended.with_subtree {
+            true => " and everything below it",
+            false => "",
+        };
         Err(refusal(
             "ord-not-allowed",
-            format!("no pattern allows writes to {path}"),
+            format!("no pattern allows writes to {path}{below}"),
             "add one to writes.allow or to the person's allow in writes.principals",
         ))
     }
@@ -392,13 +455,10 @@ impl WriteRules {
         } else if intended.destructive && self.confirm_destructive {
             Ruling::NeedsConfirmation("what this removes cannot be brought back")
         } else if !intended.of_whole_station
-            && self
-                .confirm
-                .iter()
-                .any(|pattern| pattern.matches(intended.path))
+            && self.confirm.iter().any(|pattern| intended.meets(pattern))
         {
             Ruling::NeedsConfirmation(
-                "writes to this component are to be confirmed (writes.confirm)",
+                "writes to this component, or to one that goes with it, are to be confirmed (writes.confirm)",
             )
         } else {
             Ruling::Allowed

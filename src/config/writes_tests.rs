@@ -218,6 +218,7 @@ fn stars_stand_for_parts_of_names_and_double_stars_for_names() {
         ("/A*C*E", "slot:/ABCDEF", false),
         ("/a", "slot:/A", false),
         ("/Pt$20*", "slot:/Pt$201", true),
+        ("/A/*/**/C", "slot:/A/B/C", true),
     ] {
         let parsed: PathPattern = pattern.parse().unwrap();
         assert_eq!(
@@ -259,4 +260,125 @@ fn what_is_denied_below_is_not_removed_with_its_parent_and_saving_has_no_path() 
     let denied = "slot:/Plant/Safety";
     assert_eq!(removal(denied, false, false), Err("ord-denied"));
     assert_eq!(removal(denied, false, true), Ok(Ruling::Allowed));
+}
+
+#[test]
+fn names_are_written_as_people_see_them_or_as_the_station_stores_them() {
+    for (shown, stored) in [
+        ("Boiler-1", "Boiler$2d1"),
+        ("Supply Air Temp", "Supply$20Air$20Temp"),
+        ("L4.2", "L4$2e2"),
+        ("Küche", "K$fcche"),
+        ("2nd Floor", "$32nd$20Floor"),
+        ("A(1)", "A$281$29"),
+        ("温度", "$u6e29$u5ea6"),
+        ("Pump😀", "Pump$ud83d$ude00"),
+        ("Plain_1", "Plain_1"),
+    ] {
+        let path: SlotPath = format!("slot:/Plant/{stored}/Setpoint").parse().unwrap();
+        let raised = stored.replace("$2d", "$2D").replace("$fc", "$FC");
+        for name in [shown, stored, &raised] {
+            let denied = rules(&format!("  deny: ['slot:/Plant/{name}/**']\n"));
+            let whole = path.to_string();
+            assert_eq!(
+                judged(&denied, MARIA, &whole, None),
+                Err("ord-denied"),
+                "{name}"
+            );
+            let asked = rules(&format!("  confirm: ['/Plant/{name}/Set*']\n"));
+            assert!(
+                matches!(
+                    judged(&asked, MARIA, &whole, None),
+                    Ok(Ruling::NeedsConfirmation(_))
+                ),
+                "{name}"
+            );
+            let allowed = rules(&format!("  allow: ['/Plant/{name}/*']\n"));
+            assert_eq!(
+                judged(&allowed, MARIA, &whole, None),
+                Ok(Ruling::Allowed),
+                "{name}"
+            );
+            let own = rules(&format!(
+                "  principals: {{ maria: {{ deny: ['/Plant/{name}/**'] }} }}\n"
+            ));
+            assert_eq!(
+                judged(&own, MARIA, &whole, None),
+                Err("ord-denied"),
+                "{name}"
+            );
+        }
+    }
+    for (pattern, path, expected) in [
+        ("/Boiler-*", "slot:/Boiler$2d1", true),
+        ("/*-1", "slot:/Boiler$2d1", true),
+        ("/*1st", "slot:/$31st", true),
+        ("/A$2a", "slot:/A$2a", true),
+        ("/A$2a", "slot:/AB", false),
+        ("/A$2fB", "slot:/A$2fB", true),
+        ("/Boiler-1", "slot:/Boiler_1", false),
+        ("/Cost$", "slot:/Cost$24", true),
+    ] {
+        let parsed: PathPattern = pattern.parse().unwrap();
+        let path = path.parse().unwrap();
+        assert_eq!(parsed.matches(&path), expected, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn a_subtree_is_allowed_only_as_a_whole_and_asked_about_for_its_parts() {
+    let removal = |rules: &WriteRules, path: &str| {
+        let path: SlotPath = path.parse().unwrap();
+        let intended = Intended {
+            user: MARIA,
+            path: &path,
+            priority: None,
+            override_for: None,
+            destructive: true,
+            with_subtree: true,
+            of_whole_station: false,
+        };
+        rules.judge(&intended).map_err(|refusal| refusal.policy)
+    };
+    let asked = rules(
+        "  confirm: ['slot:/Plant/Chiller/**', '/Plant/Tower/Fan']\n  confirmDestructive: false\n",
+    );
+    for (path, expected) in [
+        ("slot:/Plant", true),
+        ("slot:/Plant/Chiller", true),
+        ("slot:/Plant/Chiller/Pump", true),
+        ("slot:/Plant/Tower", true),
+        ("slot:/Plant/Tower/Fan", true),
+        ("slot:/Plant/Tower/Fan/Point", false),
+        ("slot:/Logic", false),
+    ] {
+        let is_asked = removal(&asked, path) != Ok(Ruling::Allowed);
+        assert_eq!(is_asked, expected, "{path}");
+    }
+    let some = rules(
+        "  allow: [/Plant/Pump, '/Logic/**', '/Drivers/*/**', '/**/Spare/**']\n  confirmDestructive: false\n",
+    );
+    for (path, expected) in [
+        ("slot:/Plant/Pump", Err("ord-not-allowed")),
+        ("slot:/Logic", Ok(Ruling::Allowed)),
+        ("slot:/Logic/A/B", Ok(Ruling::Allowed)),
+        ("slot:/Drivers", Err("ord-not-allowed")),
+        ("slot:/Drivers/Net", Ok(Ruling::Allowed)),
+        ("slot:/Plant/Spare", Ok(Ruling::Allowed)),
+        ("slot:/Plant/Spare/A", Ok(Ruling::Allowed)),
+        ("slot:/Plant", Err("ord-not-allowed")),
+    ] {
+        assert_eq!(removal(&some, path), expected, "{path}");
+    }
+    let path = "slot:/Plant/Pump".parse().unwrap();
+    let alone = Intended {
+        user: MARIA,
+        path: &path,
+        priority: None,
+        override_for: None,
+        destructive: true,
+        with_subtree: false,
+        of_whole_station: false,
+    };
+    assert_eq!(some.judge(&alone), Ok(Ruling::Allowed));
 }

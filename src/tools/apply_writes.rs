@@ -112,9 +112,7 @@ impl ApplyWrites {
                 error.message = format!("Operation {index}: {} Nothing was sent.", error.message);
                 error
             })?;
-            if let Checked::Point(plan) = &mut checked {
-                plan.order.may_be_endless = self.gate.rules().longest_override().is_none();
-            }
+            self.limit_overrides(&mut checked);
             if checked.found() != planned.found {
                 changed.push(json!({
                     "index": index,
@@ -138,13 +136,22 @@ impl ApplyWrites {
         .with("changed", json!(changed)))
     }
 
+    /// An override without an end would go past the limit of overrides.
+    fn limit_overrides(&self, checked: &mut Checked) {
+        if let Checked::Point(plan) = checked {
+            plan.order.may_be_endless = self.gate.rules().longest_override().is_none();
+        }
+    }
+
     async fn send(
         &self,
         operation: &Operation,
-        checked: Checked,
+        mut checked: Checked,
         pass: Pass,
         applied: &mut Applied,
     ) {
+        // A person may have taken minutes to say yes, and rules change meanwhile.
+        self.limit_overrides(&mut checked);
         let settle = self.gate.readback_delay();
         let sent = self
             .gate

@@ -15,8 +15,8 @@ use crate::clock::SharedClock;
 /// How long a plan counts.
 pub const PLAN_TIME: Duration = Duration::from_secs(600);
 
-/// Most plans that wait; the oldest makes room.
-const MOST_PLANS: usize = 200;
+/// Most plans of one principal that wait; the oldest of them makes room, so that nobody pushes out those of others.
+const MOST_PLANS: usize = 50;
 
 /// An operation and what it found.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,8 +78,11 @@ impl PlanStore {
         let now = self.clock.monotonic();
         let mut plans = self.plans();
         plans.retain(|_, kept| kept.until > now);
-        if plans.len() >= MOST_PLANS {
-            let oldest = plans.iter().min_by_key(|(_, kept)| kept.until);
+        let own = plans
+            .iter()
+            .filter(|(_, kept)| kept.plan.principal == plan.principal);
+        if own.clone().count() >= MOST_PLANS {
+            let oldest = own.min_by_key(|(_, kept)| kept.until);
             if let Some(id) = oldest.map(|(id, _)| id.clone()) {
                 plans.remove(&id);
             }
@@ -151,14 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn many_plans_push_the_oldest_out() {
+    fn many_plans_push_the_oldest_of_their_maker_out_and_none_of_others() {
         let clock = Arc::new(TestClock::at("2026-11-02T10:00:00Z".parse().expect("time")));
         let store = PlanStore::new(clock.clone());
+        let other = store.keep(plan("maria")).expect("kept");
         let first = store.keep(plan("olga")).expect("kept");
         for _ in 0..MOST_PLANS {
             clock.advance(Duration::from_millis(1));
             store.keep(plan("olga")).expect("kept");
         }
         assert!(!store.take(&first));
+        assert!(store.take(&other));
     }
 }

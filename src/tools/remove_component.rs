@@ -12,11 +12,13 @@ use super::schema::{self, ObjectSchema, object};
 use super::station_access::{component_ord, scope, sentence};
 use super::structure_write::Told;
 use super::write_gate::error::{About, write_error};
-use super::write_gate::{CONFIRM, SharedGate, WriteFailure, WriteRequest, Written, with_confirm};
+use super::write_gate::{
+    CONFIRM, SharedGate, StationWrite, WriteFailure, WriteRequest, Written, with_confirm,
+};
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::knowledge::KnowledgeStore;
 use crate::knowledge::mapped::references;
-use crate::station::facade::{RemovalSurvey, StructureError};
+use crate::station::facade::{Removable, RemovalSurvey, StructureError};
 use crate::station::ord::Ord;
 
 /// Extensions, schedules and references that are named; the rest is counted.
@@ -59,11 +61,13 @@ impl Tool for RemoveComponent {
         Box::pin(async move {
             let ord = arguments.string("ord")?;
             let force = arguments.boolean("force", false);
-            let request =
-                WriteRequest::new(TOOL, "remove", ord, arguments.values()).removing_subtree();
+            let request = WriteRequest::new(TOOL, "remove", ord, arguments.values()).removing();
             if arguments.boolean("dryRun", true) {
-                return self.rehearse(context, &request, force, &arguments).await;
+                return self.rehearse(context, request, force, &arguments).await;
             }
+            let look = |write: StationWrite| async move { look(&write, ord).await };
+            let checked = self.gate.check(context, &request, look).await?;
+            let request = judged(request, checked.plan);
             let sent = self.gate.run(context, request, |write| async move {
                 let sent = write
                     .station
@@ -94,13 +98,26 @@ impl RemoveComponent {
     async fn rehearse(
         &self,
         context: &CallContext,
-        request: &WriteRequest<'_>,
+        request: WriteRequest<'_>,
         force: bool,
         arguments: &Arguments,
     ) -> ToolResult {
-        let rehearsal = self.gate.rehearse(context, request).await?;
+        self.gate.rehearse(context, &request).await?;
+        let about = About {
+            principal: &context.principal,
+            tool: TOOL,
+            operation: request.operation,
+            ord: request.ord,
+        };
+        let told = |error| match failure(error, request.ord) {
+            WriteFailure::Tool(error) | WriteFailure::InDoubt(error) => error,
+            WriteFailure::Station(error) => write_error(error, &about),
+        };
         let station = self.gate.station_of(context)?;
         let ord = component_ord(request.ord)?;
+        let removable = station.look_at_removable(&scope(context), &ord).await;
+        let request = judged(request, removable.map_err(told)?);
+        let rehearsal = self.gate.rehearse(context, &request).await?;
         let survey = station.survey_removal(&scope(context), &ord).await;
         let survey = survey.and_then(|survey| match survey.needs_force() && !force {
             true => Err(StructureError::HasLinks {
@@ -108,18 +125,7 @@ impl RemoveComponent {
             }),
             false => Ok(survey),
         });
-        let survey = survey.map_err(|error| match failure(error, request.ord) {
-            WriteFailure::Tool(error) | WriteFailure::InDoubt(error) => error,
-            WriteFailure::Station(error) => write_error(
-                error,
-                &About {
-                    principal: &context.principal,
-                    tool: TOOL,
-                    operation: request.operation,
-                    ord: request.ord,
-                },
-            ),
-        })?;
+        let survey = survey.map_err(told)?;
         let mut answer = self.answer(request.ord, &survey);
         answer.insert("removed".to_owned(), json!(false));
         answer.insert("permitted".to_owned(), json!(survey.is_permitted));
@@ -170,6 +176,24 @@ impl RemoveComponent {
             }
         }
         answer
+    }
+}
+
+async fn look(write: &StationWrite, ord: &str) -> Result<Removable, WriteFailure> {
+    let removable = write.station.look_at_removable(&write.scope, &write.ord);
+    removable.await.map_err(|error| failure(error, ord))
+}
+
+/// The request as the rules look at it: a component goes with its subtree, a property is taken from its component, and
+/// a link counts at the level that it commands, as it did when it was made.
+fn judged<'a>(request: WriteRequest<'a>, removable: Removable) -> WriteRequest<'a> {
+    let request = match removable.is_component {
+        true => request.removing_subtree(),
+        false => request.removing_property(),
+    };
+    match removable.level {
+        Some(level) => request.at_priority(level),
+        None => request,
     }
 }
 

@@ -7,7 +7,9 @@ use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, T
 use super::schema::{self, object};
 use super::station_access::{component_ord, sentence};
 use super::structure_write::Told;
-use super::write_gate::{SharedGate, WriteFailure, WriteRequest, Written, with_confirm};
+use super::write_gate::{
+    SharedGate, StationWrite, WriteFailure, WriteRequest, Written, with_confirm,
+};
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::station::error::StationError;
 use crate::station::facade::{FacadeError, RemovedLink, StructureError};
@@ -128,10 +130,19 @@ impl Tool for UnlinkSlots {
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let meant = &Meant::of(&arguments)?;
-            let request =
+            let mut request =
                 WriteRequest::new("unlinkSlots", "unlink", &meant.link, arguments.values())
                     .judged_at(&meant.sink)
                     .removing();
+            let look = |write: StationWrite| async move {
+                let station = &write.station;
+                let level = station.level_of_link(&write.scope, &write.ord, &meant.name);
+                level.await.map_err(|error| meant.failure(error))
+            };
+            // Who may not link to a level may not take its link away either.
+            if let Some(level) = self.0.check(context, &request, look).await?.plan {
+                request = request.at_priority(level);
+            }
             let sent = self.0.run(context, request, |write| async move {
                 let removed = write
                     .station

@@ -68,14 +68,10 @@ impl Tool for WritePoint {
                 )
                 .with("argument", "value")
             })?;
-            // An override without an end would go past the limit of overrides.
-            let longest_override = self.0.rules().longest_override();
-            let mut order = PointOrder::new(priority, given);
-            order.may_be_endless = longest_override.is_none();
             let command = Command {
+                gate: &self.0,
                 ord,
-                longest_override,
-                order,
+                order: PointOrder::new(priority, given),
                 settle: self.0.readback_delay(),
             };
             let request = WriteRequest::new("writePoint", "write", ord, arguments.values())
@@ -94,21 +90,23 @@ impl Tool for WritePoint {
 
 /// A call that was understood.
 struct Command<'a> {
+    gate: &'a SharedGate,
     ord: &'a str,
     order: PointOrder,
     settle: Duration,
-    /// How long the level may be overridden, where that has a limit.
-    longest_override: Option<Duration>,
 }
 
 impl Command<'_> {
     async fn plan(&self, write: &StationWrite) -> Result<PointPlan, WriteFailure> {
         let station = &write.station;
-        let planned = station
-            .plan_point(&write.scope, &write.ord, &self.order)
-            .await;
+        // Read for each look: a person may have taken minutes to say yes, and rules change meanwhile.
+        let longest_override = self.gate.rules().longest_override();
+        let mut order = self.order.clone();
+        // An override without an end would go past the limit of overrides.
+        order.may_be_endless = longest_override.is_none();
+        let planned = station.plan_point(&write.scope, &write.ord, &order).await;
         let plan = planned.map_err(|error| refusal(error, self.ord, self.order.priority))?;
-        match self.longest_override {
+        match longest_override {
             Some(longest) if plan.is_endless() => {
                 Err(endless(self.ord, self.order.priority, longest).into())
             }

@@ -274,3 +274,42 @@ async fn an_action_whose_answer_is_lost_is_in_doubt_and_never_sent_again() {
         );
     }
 }
+
+#[tokio::test]
+async fn what_is_no_number_commands_nothing() {
+    let office = Office::new().await;
+    for word in ["null", "nan", "inf", "-Infinity", "1e999"] {
+        for action in ["emergencyOverride", "set"] {
+            let arguments = json!({"ord": OWN_POINT, "actionName": action, "args": word});
+            let (code, data) = office
+                .failure(ADMIN, "invokeAction", arguments.clone())
+                .await;
+            assert_eq!(code, -32602, "{action} {word}: {data}");
+            let operations = json!([{"tool": "invokeAction", "arguments": arguments}]);
+            let plan = json!({ "operations": operations });
+            let plan = office.answer(ADMIN, "planWrites", plan).await;
+            assert_eq!(plan["ready"], json!(false), "{action} {word}: {plan}");
+        }
+        let arguments = json!({"ord": OWN_POINT, "value": word, "priority": 10});
+        let (code, _) = office.failure(ADMIN, "writePoint", arguments).await;
+        assert_eq!(code, -32602, "writePoint {word}");
+        let arguments = json!({"ord": OWN_POINT, "value": word, "durationMinutes": 5});
+        let (code, _) = office.failure(ADMIN, "overridePoint", arguments).await;
+        assert_eq!(code, -32602, "overridePoint {word}");
+    }
+    let slot = |name: &str, value: Value| json!({"ord": "slot:/Logic/Simples", "slotName": name, "value": value});
+    for (name, value) in [
+        ("double", json!("null")),
+        ("float", json!("null")),
+        ("float", json!(1e39)),
+        ("float", json!(-1e39)),
+    ] {
+        let arguments = slot(name, value.clone());
+        let (code, _) = office.failure(ADMIN, "setSlot", arguments).await;
+        assert_eq!(code, -32602, "{name} {value}");
+    }
+    assert_eq!(office.site.writes(), []);
+    let kept = slot("float", json!("inf"));
+    let answer = office.answer(ADMIN, "setSlot", kept).await;
+    assert_eq!(answer["nonFinite"], "Infinity", "a limit may be open");
+}

@@ -286,3 +286,33 @@ async fn a_lost_acknowledgement_is_in_doubt_in_answer_and_record() {
     assert_eq!(office.last_line(1, 1)["outcome"], json!("inDoubt"));
     assert_eq!(state(&office.site, 1).0, AckState::Unacked, "not gone on");
 }
+
+#[tokio::test]
+async fn what_a_gateway_answers_leaves_an_acknowledgement_in_doubt_and_no_second_one_is_sent() {
+    let site = desk().await;
+    let kinds = [
+        FaultKind::HtmlPage,
+        FaultKind::ServerError { status: 503 },
+        FaultKind::ServerError { status: 502 },
+        FaultKind::ServerError { status: 408 },
+    ];
+    for kind in kinds {
+        site.frozen.station.clear_logs();
+        site.break_next_write(Interface::Obix, kind.clone());
+        let acks = acknowledge(&site.admin, AlarmChoice::Uuid(&uuid(0))).await;
+        let [ack] = acks.as_slice() else {
+            panic!("{acks:?}");
+        };
+        assert!(
+            matches!(ack.ending, AckEnding::InDoubt(_)),
+            "{kind:?}: {:?}",
+            ack.ending
+        );
+        assert_eq!(requests(&site), 1, "{kind:?}");
+        let seen = ack.after.as_ref().expect("read again");
+        assert_eq!(seen.is_acknowledged, Some(false), "{kind:?}");
+        assert_eq!(state(&site, 0).0, AckState::Unacked, "not sent over BOX");
+    }
+    let acks = acknowledge(&site.admin, AlarmChoice::Uuid(&uuid(0))).await;
+    assert_eq!(acks[0].ending, AckEnding::Done(AckRoute::Obix));
+}

@@ -10,9 +10,16 @@ use niagara_bridge::station::value::Value;
 use crate::mock::scope;
 use crate::site::{SIMPLES, Site, ord, order, site, text};
 
-/// Breaks before the station acted, after it, and in the middle of the answer; whether it acted.
-fn breaks() -> [(FaultKind, bool); 4] {
+/// Breaks before the station acted, after it, and in the middle of the answer, and what gateways answer; whether it
+/// acted.
+fn breaks() -> [(FaultKind, bool); 9] {
+    let status = |status| FaultKind::ServerError { status };
     [
+        (status(408), false),
+        (status(500), false),
+        (status(502), false),
+        (status(503), false),
+        (status(504), false),
         (FaultKind::Cut, false),
         (FaultKind::CutAfter, true),
         (FaultKind::HalfBody { bytes: None }, true),
@@ -234,4 +241,19 @@ async fn a_write_that_the_station_answers_as_gone_is_not_sent_again() {
     assert!(!error.is_in_doubt(), "the station said no: {error:?}");
     assert_eq!(outcomes(&site), [WriteOutcome::Lost]);
     assert_eq!(site.input(path, "in9").0, "21.0");
+}
+
+#[tokio::test]
+async fn a_station_that_limits_requests_has_not_done_it() {
+    let site = site().await;
+    let limit = FaultKind::TooManyRequests {
+        retry_after_seconds: None,
+    };
+    site.break_next_write(Interface::Box, limit);
+    let path = "slot:/Logic/Setpoint";
+    let error = site.command(path, 9, Given::Integer(25)).await;
+    let error = error.expect_err("refused");
+    assert!(!error.is_in_doubt(), "{error:?}");
+    assert!(error.to_string().contains("429"), "{error}");
+    assert_eq!(site.input(path, "in9").1, "40", "released as before");
 }

@@ -113,6 +113,40 @@ async fn who_writes_too_often_waits_and_others_go_on() {
 }
 
 #[tokio::test]
+async fn a_question_is_no_write_and_what_never_fits_is_to_be_split() {
+    let office = Office::with(json!({"ratePerMinute": 2}), AuditOptions::default()).await;
+    let manual = json!({"ord": OTHER_POINT, "value": 21, "priority": 8});
+    for _ in 0..5 {
+        let (_, data) = office.failure(ADMIN, "writePoint", manual.clone()).await;
+        assert_eq!(data["policy"], "confirmation");
+    }
+    for _ in 0..2 {
+        let answer = office.confirmed(ADMIN, "writePoint", manual.clone()).await;
+        assert_eq!(answer["isError"], false, "{answer}");
+    }
+    let answer = office.confirmed(ADMIN, "writePoint", manual).await;
+    let (code, data) = failure_of(&answer);
+    assert_eq!((code, &data["policy"]), (-32010, &json!("rate")));
+    assert!(data["retryAfterSeconds"].is_u64(), "{data}");
+    assert_eq!(office.site.writes().len(), 2);
+
+    let caller = context(Some(OPERATOR.user));
+    let (call, own) = (Map::new(), Map::new());
+    let three = [WriteRequest::new("setSlot", "set", OWN_POINT, &own); 3];
+    let refused = office.gate.admit(&caller, "applyWrites", &call, &three);
+    let error = refused.await.map(|_| ()).expect_err("too many");
+    assert_eq!(error.data["policy"], "rate");
+    assert_eq!(error.data.get("retryAfterSeconds"), None, "no wait helps");
+    for part in ["3 writes", "split"] {
+        assert!(error.message.contains(part), "{}", error.message);
+    }
+    let two = office
+        .gate
+        .admit(&caller, "applyWrites", &call, &three[..2]);
+    assert!(two.await.is_ok(), "what never fits costs nothing");
+}
+
+#[tokio::test]
 async fn a_token_of_the_first_call_confirms_the_second_once() {
     let office = Office::new().await;
     let arguments = json!({"ord": OTHER_POINT, "value": 21, "priority": 8});
@@ -260,10 +294,11 @@ async fn a_client_that_repeats_calls_is_asked_by_the_answer() {
     assert_eq!(office.last_line(1, 3)["policy"], "confirmation");
 }
 
-/// A disk that is full while the switch is on.
+/// A disk that is full while the switch is on, and whose next sync fails where it is told so.
 struct Disk {
     file: Box<dyn AppendFile>,
     full: Arc<AtomicBool>,
+    failing_sync: Arc<AtomicBool>,
 }
 
 impl AppendFile for Disk {
@@ -275,23 +310,56 @@ impl AppendFile for Disk {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync()
+        match self.failing_sync.swap(false, Ordering::SeqCst) {
+            true => Err(io::Error::other("the disk forgot")),
+            false => self.file.sync(),
+        }
+    }
+}
+
+/// The audit on such a disk.
+fn on_disk_that_fails(full: &Arc<AtomicBool>, failing_sync: &Arc<AtomicBool>) -> AuditOptions {
+    let (full, failing_sync) = (full.clone(), failing_sync.clone());
+    let open = on_disk();
+    AuditOptions {
+        open: Arc::new(move |path: &Path| {
+            let (full, failing_sync) = (full.clone(), failing_sync.clone());
+            let file = open(path)?;
+            Ok(Box::new(Disk {
+                file,
+                full,
+                failing_sync,
+            }) as Box<dyn AppendFile>)
+        }),
+        ..AuditOptions::default()
     }
 }
 
 #[tokio::test]
+async fn an_intent_that_reached_the_disk_without_proof_gets_one_outcome() {
+    let (full, failing_sync) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+    let options = on_disk_that_fails(&full, &failing_sync);
+    let office = Office::with(json!({}), options).await;
+    let arguments = write(OTHER_POINT, json!(21));
+    office.answer(ADMIN, "writePoint", arguments.clone()).await;
+    office.site.writes();
+    failing_sync.store(true, Ordering::SeqCst);
+    let (code, data) = office.failure(ADMIN, "writePoint", arguments.clone()).await;
+    assert_eq!((code, &data["kind"]), (-32603, &json!("audit")));
+    assert_eq!(office.site.writes(), [], "nothing was sent");
+    office.answer(ADMIN, "writePoint", arguments).await;
+    office.last_line(3, 3);
+    let refused = &office.log()[1];
+    assert_eq!(
+        (&refused["policy"], &refused["outcome"]),
+        (&json!("audit"), &json!("refused"))
+    );
+}
+
+#[tokio::test]
 async fn what_cannot_be_recorded_is_not_sent() {
-    let full = Arc::new(AtomicBool::new(false));
-    let switch = full.clone();
-    let open = on_disk();
-    let options = AuditOptions {
-        open: Arc::new(move |path: &Path| {
-            let file = open(path)?;
-            let full = switch.clone();
-            Ok(Box::new(Disk { file, full }) as Box<dyn AppendFile>)
-        }),
-        ..AuditOptions::default()
-    };
+    let (full, failing_sync) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+    let options = on_disk_that_fails(&full, &failing_sync);
     let office = Office::with(json!({}), options).await;
     let arguments = write(OTHER_POINT, json!(21));
     office.answer(ADMIN, "writePoint", arguments.clone()).await;

@@ -1,11 +1,17 @@
 //! writePoint through the gate: four kinds at every level, each account, and connections that break.
 
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use mock_station::faults::{FaultKind, Interface};
 use mock_station::model::accounts::{ADMIN, BRIDGE, OPERATOR, VIEWER};
 use mock_station::server::WriteOutcome;
+use niagara_bridge::config::policy::SharedPolicy;
+use niagara_bridge::tools::{Asking, Client, ClientPort, LogLevel, Question};
 use serde_json::{Value, json};
 
-use crate::office::{OTHER_POINT, OWN_POINT, Office, context, failure_of};
+use crate::office::{OTHER_POINT, OWN_POINT, Office, context, failure_of, policy};
 
 /// Calls writePoint, with its second step where the level needs one.
 async fn command(office: &Office, ord: &str, value: Value, level: u8) -> Value {
@@ -259,5 +265,63 @@ async fn a_broken_connection_leaves_one_message_and_an_outcome_in_doubt() {
             (&json!("inDoubt"), &json!(false))
         );
         assert_eq!(line["newValue"]["input"], seen);
+    }
+}
+
+/// Somebody who says yes to everything, after the operator has limited overrides.
+struct LateYes {
+    capabilities: Value,
+    policy: SharedPolicy,
+}
+
+impl ClientPort for LateYes {
+    fn log(&self, _: LogLevel, _: Value) {}
+
+    fn capabilities(&self) -> &Value {
+        &self.capabilities
+    }
+
+    fn asking(&self) -> &Asking {
+        &Asking::Now
+    }
+
+    fn ask(&self, _: Question) -> BoxFuture<'_, Result<Value, String>> {
+        self.policy
+            .replace(policy(json!({"maxOverrideMinutes": 30})));
+        let yes = json!({"action": "accept", "content": {"confirm": true}});
+        std::future::ready(Ok(yes)).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_came_while_a_person_thought_holds() {
+    let office = Office::new().await;
+    let switches = office.site.frozen.station.switches();
+    switches.change(|switches| switches.boxs.read_only_commands = true);
+    let point = json!({"ord": OTHER_POINT, "value": 21, "priority": 8});
+    let operations = json!([{"tool": "writePoint", "arguments": point}]);
+    let plan = json!({ "operations": operations });
+    let plan = office.answer(ADMIN, "planWrites", plan).await;
+    for (tool, arguments) in [
+        ("writePoint", point),
+        ("applyWrites", json!({"planId": plan["planId"]})),
+    ] {
+        office.allow(json!({}));
+        let mut caller = context(Some(ADMIN.user));
+        caller.client = Client::at(Arc::new(LateYes {
+            capabilities: json!({"elicitation": {}}),
+            policy: office.policy.clone(),
+        }));
+        let answer = office
+            .call(caller, tool, arguments)
+            .await
+            .expect("answered");
+        let (code, data) = failure_of(&answer);
+        assert_eq!(
+            (code, &data["policy"]),
+            (-32010, &json!("override")),
+            "{tool}"
+        );
+        assert_eq!(office.site.writes(), [], "{tool}");
     }
 }

@@ -432,6 +432,110 @@ async fn rules_about_what_lies_below_hold_for_removals_and_their_rehearsals() {
     assert_eq!(office.site.writes(), []);
 }
 
+/// A link into level 5 of the linked point.
+const OWN_LINK: &str = "station:|slot:/Logic/Linked/SetpointOutLink";
+
+/// Calls that take a link away, by every name that it has.
+fn link_removals(link: &str) -> [(&'static str, Value); 4] {
+    let (sink, name) = link.rsplit_once('/').expect("a link");
+    [
+        (
+            "removeComponent",
+            json!({"ord": link, "dryRun": true, "force": true}),
+        ),
+        (
+            "removeComponent",
+            json!({"ord": link, "dryRun": false, "force": true}),
+        ),
+        ("unlinkSlots", json!({ "linkOrd": link })),
+        ("unlinkSlots", json!({"sinkOrd": sink, "linkName": name})),
+    ]
+}
+
+#[tokio::test]
+async fn a_link_is_removed_under_the_rules_of_its_component_and_of_its_level() {
+    let office = Office::new().await;
+    let made = office.answer(ADMIN, "linkSlots", link(LINKED, "in5")).await;
+    assert_eq!(made["linkOrd"], OWN_LINK);
+    office.site.writes();
+    for (rules, policy) in [
+        (json!({"deny": ["slot:/Logic/Linked"]}), "ord-denied"),
+        (
+            json!({"principals": {"admin": {"deny": ["/Logic/Linked"]}}}),
+            "ord-denied",
+        ),
+        (
+            json!({"allow": ["slot:/Logic/Linked/*"]}),
+            "ord-not-allowed",
+        ),
+        (json!({"priorities": ["10-15"]}), "priority"),
+        (
+            json!({"principals": {"admin": {"priorities": ["8"]}}}),
+            "priority",
+        ),
+    ] {
+        let mut block = rules.clone();
+        block["confirmDestructive"] = json!(false);
+        office.allow(block);
+        for (tool, arguments) in link_removals(OWN_LINK) {
+            let (code, data) = refused(&office, tool, arguments.clone()).await;
+            assert_eq!(
+                (code, &data["policy"]),
+                (-32010, &json!(policy)),
+                "{rules} {tool} {arguments}"
+            );
+        }
+    }
+    office.allow(json!({"confirm": ["/Logic/Linked"], "confirmDestructive": false}));
+    for (tool, arguments) in link_removals(OWN_LINK) {
+        if arguments["dryRun"] == json!(true) {
+            let shown = office.answer(ADMIN, tool, arguments).await;
+            assert!(shown["confirm"].is_string(), "{shown}");
+            continue;
+        }
+        let (code, data) = refused(&office, tool, arguments).await;
+        assert_eq!((code, &data["policy"]), (-32010, &json!("confirmation")));
+    }
+    assert_eq!(office.site.writes(), []);
+
+    let may_all = json!({"priorities": ["5", "8"], "confirmDestructive": false});
+    office.allow(may_all);
+    for tool in ["unlinkSlots", "removeComponent"] {
+        let manual = link(LINKED, "in8");
+        let made = office.confirmed(ADMIN, "linkSlots", manual).await;
+        let ord = made["structuredContent"]["linkOrd"].clone();
+        let removal = match tool {
+            "unlinkSlots" => json!({ "linkOrd": ord }),
+            _ => json!({"ord": ord, "dryRun": false}),
+        };
+        let answer = office.confirmed(ADMIN, tool, removal).await;
+        assert_eq!(answer["isError"], false, "{tool}: {answer}");
+    }
+    let low = json!({"ord": OWN_LINK, "dryRun": false});
+    let gone = office.answer(ADMIN, "removeComponent", low).await;
+    assert_eq!(gone["removed"], true, "level 5 asks nobody: {gone}");
+}
+
+#[tokio::test]
+async fn a_removal_asks_about_all_that_goes_and_needs_all_of_it_allowed() {
+    let office = Office::new().await;
+    office.allow(json!({"confirm": ["slot:/Logic/Simples/**"], "confirmDestructive": false}));
+    let whole = json!({"ord": LOGIC, "dryRun": false, "force": true});
+    let (code, data) = refused(&office, "removeComponent", whole.clone()).await;
+    assert_eq!((code, &data["policy"]), (-32010, &json!("confirmation")));
+    office.allow(json!({"allow": ["slot:/Logic", "slot:/Logic/*"], "confirmDestructive": false}));
+    for ord in [LOGIC, "slot:/Logic/Sensor"] {
+        let removal = json!({"ord": ord, "dryRun": false, "force": true});
+        let (code, data) = refused(&office, "removeComponent", removal).await;
+        assert_eq!((code, &data["policy"]), (-32010, &json!("ord-not-allowed")));
+    }
+    assert_eq!(office.site.writes(), []);
+    office.allow(json!({"allow": ["slot:/Logic/**"], "confirmDestructive": false}));
+    let sensor = json!({"ord": "slot:/Logic/Sensor", "dryRun": false});
+    let gone = office.answer(ADMIN, "removeComponent", sensor).await;
+    assert_eq!(gone["removed"], true);
+}
+
 /// One call of each tool that the administrator may make.
 fn calls() -> [(&'static str, Value); 5] {
     [

@@ -234,18 +234,8 @@ impl StationFacade {
     ) -> StructureResult<RemovedLink> {
         let sink = self.place(scope, sink).await;
         let sink = sink.map_err(StructureError::Sink)?;
-        let link = sink.target.slot(name);
-        let link = link.ok_or_else(|| StructureError::NoSuchLink {
-            sink: sink.ord(),
-            name: name.to_owned(),
-        })?;
+        let link = link_of(&sink, name)?;
         let ord = sink.child(link.slot_name())?;
-        if !is_link(link) {
-            return Err(StructureError::NotALink {
-                ord: ord.absolute(),
-                type_spec: kind_text(link),
-            });
-        }
         if sink.is_frozen(link.slot_name()) {
             return Err(StructureError::Frozen {
                 ord: ord.absolute(),
@@ -361,6 +351,22 @@ fn linkable<'a>(place: &'a Place, name: &str) -> StructureResult<&'a Node> {
             ord: place.ord(),
             slot: name.to_owned(),
         })
+}
+
+/// A link that is stored on a component, by its name.
+pub(super) fn link_of<'a>(sink: &'a Place, name: &str) -> StructureResult<&'a Node> {
+    let link = sink.target.slot(name);
+    let link = link.ok_or_else(|| StructureError::NoSuchLink {
+        sink: sink.ord(),
+        name: name.to_owned(),
+    })?;
+    if !is_link(link) {
+        return Err(StructureError::NotALink {
+            ord: sink.child(link.slot_name())?.absolute(),
+            type_spec: kind_text(link),
+        });
+    }
+    Ok(link)
 }
 
 /// The name of the link on its sink (Tool surface §8.4).

@@ -128,7 +128,7 @@ pub use schedules::ListedSchedule;
 pub use status_reading::StatusReading;
 pub use structure::{CreatedSlot, NameStrategy, NewSlot};
 pub use structure_error::{RefusedEnds, StructureError, StructureResult};
-pub use structure_removal::RemovedComponent;
+pub use structure_removal::{Removable, RemovedComponent};
 pub use structure_survey::{CutLinks, RemovalSurvey};
 pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponents};
 pub use user_tags::{UserTokenTag, UserTokenTags};

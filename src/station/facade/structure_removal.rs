@@ -1,10 +1,12 @@
 //! Removing a component with everything below it (Tool surface §8.4, §13.5.4, removeComponent).
 
 use super::StationFacade;
+use super::links::link_of;
 use super::structure_error::{StructureError, StructureResult};
 use super::structure_survey::RemovalSurvey;
 use crate::station::http::CallScope;
 use crate::station::ord::Ord;
+use crate::station::priority::Priority;
 
 /// A component or property that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +17,62 @@ pub struct RemovedComponent {
     pub is_gone: Result<bool, String>,
 }
 
+/// What rules look at before something is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removable {
+    /// It is a component with whatever lies below; else a property of the component above.
+    pub is_component: bool,
+    /// The priority level that it commands, where it is a link to one.
+    pub level: Option<Priority>,
+}
+
 impl StationFacade {
+    /// Looks at what a removal means, in few requests; changes nothing.
+    ///
+    /// # Errors
+    /// [`StructureError::Root`] and [`StructureError::Frozen`] for what cannot be removed at all; station errors.
+    pub async fn look_at_removable(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+    ) -> StructureResult<Removable> {
+        let path = self.slot_path(scope, ord).await?;
+        let (Some(parent), Some(name)) = (path.parent(), path.name()) else {
+            return Err(StructureError::Root);
+        };
+        let ord = Ord::slot(path.clone());
+        let place = self.place(scope, &Ord::slot(parent)).await?;
+        if place.is_frozen(name.as_str()) {
+            return Err(StructureError::Frozen {
+                ord: ord.absolute(),
+                parent_type: place.target.node.type_name().to_owned(),
+            });
+        }
+        let node = self.resolve(scope, &ord).await?;
+        let link = place.target.slot(name.as_str());
+        Ok(Removable {
+            is_component: node.handle.is_some(),
+            level: link.and_then(|link| place.target.level_of_link(link)),
+        })
+    }
+
+    /// The priority level that a link commands; changes nothing.
+    ///
+    /// # Errors
+    /// [`StructureError::Sink`] when the sink cannot be read, [`StructureError::NoSuchLink`] and
+    /// [`StructureError::NotALink`] when the name leads to no link.
+    pub async fn level_of_link(
+        &self,
+        scope: &CallScope,
+        sink: &Ord,
+        name: &str,
+    ) -> StructureResult<Option<Priority>> {
+        let sink = self.place(scope, sink).await;
+        let sink = sink.map_err(StructureError::Sink)?;
+        let link = link_of(&sink, name)?;
+        Ok(sink.target.level_of_link(link))
+    }
+
     /// Removes a component, or a dynamic property, from its parent, with one message to the station.
     ///
     /// # Errors

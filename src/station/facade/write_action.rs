@@ -293,6 +293,7 @@ impl StationFacade {
                 .or(own_range),
             tags: &tags,
             facets: facets.unwrap_or_default(),
+            commands: true,
         };
         let text = slot_text(&rule, given).map_err(|reason| bad_value(&place, given, reason))?;
         Ok(Some(simple(parameter, &text)))

@@ -152,6 +152,7 @@ impl StationFacade {
             current: slot.value.as_deref(),
             tags: &tags,
             facets: facets.and_then(Result::ok).unwrap_or_default(),
+            commands: false,
         };
         let place = format!("{}/{}", target.ord, slot.slot_name());
         let text = match given {

@@ -8,6 +8,7 @@ use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::write_action::level_of_action;
 use super::write_error::{LinkedFrom, WriteError, WriteResult};
+use crate::station::boxp::links::{Wire, is_link};
 use crate::station::boxp::write::BoxWriteError;
 use crate::station::boxp::{Contract, Node, PointView, SlotKind};
 use crate::station::error::StationError;
@@ -53,6 +54,14 @@ impl WriteTarget {
             _ => return None,
         };
         self.is_writable_point().then_some(level)
+    }
+
+    /// The priority level of this component that a link stored on it commands.
+    pub(super) fn level_of_link(&self, link: &Node) -> Option<Priority> {
+        is_link(link)
+            .then(|| self.slot(&Wire::of(link).sink_slot))
+            .flatten()
+            .and_then(|slot| self.level_of(slot))
     }
 
     /// Whether the user's permissions, as far as the station told them, include a letter.

@@ -49,6 +49,8 @@ impl Given {
         match self {
             Self::Integer(integer) => Some(*integer as f64),
             Self::Number(number) => Some(*number),
+            // Stations write NaN as null; a caller who writes null means no number.
+            Self::Text(text) if text.trim().eq_ignore_ascii_case("null") => None,
             Self::Text(text) => parse_double(text).ok(),
             Self::Null | Self::Flag(_) => None,
         }
@@ -188,6 +190,9 @@ pub(super) struct SlotRule<'a> {
     pub tags: &'a [EnumTag],
     /// Facets of the slot.
     pub facets: Facets,
+    /// The value commands something, so a number must be one: NaN and infinities are refused. Slots that only keep
+    /// numbers, such as limits, may hold them (Tool surface §7).
+    pub commands: bool,
 }
 
 /// The encoding of a value for a slot of a simple type.
@@ -206,6 +211,16 @@ pub(super) fn slot_text(rule: &SlotRule<'_>, given: &Given) -> Result<String, St
         "baja:Float" | "baja:Double" => {
             let number = given.number().ok_or("a number is needed")?;
             within(number, &rule.facets)?;
+            let kept = match rule.type_spec {
+                "baja:Float" => f64::from(number as f32),
+                _ => number,
+            };
+            if rule.commands && !kept.is_finite() {
+                return Err("a finite number is needed".to_owned());
+            }
+            if number.is_finite() && !kept.is_finite() {
+                return Err("it is outside the range of the slot's type".to_owned());
+            }
             decoded(rule.type_spec, &format_double(number))
         }
         "baja:DynamicEnum" if !text.contains('@') => {
@@ -275,4 +290,63 @@ fn frozen_tag(tags: &[EnumTag], given: &Given) -> Result<String, String> {
             let names: Vec<&str> = tags.iter().map(|member| member.tag.as_str()).collect();
             format!("it is none of {}", names.join(", "))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(type_spec: &str, commands: bool) -> SlotRule<'_> {
+        SlotRule {
+            type_spec,
+            commands,
+            ..SlotRule::default()
+        }
+    }
+
+    #[test]
+    fn what_commands_takes_finite_numbers_and_a_slot_that_keeps_takes_all_of_its_type() {
+        let text = |text: &str| Given::Text(text.to_owned());
+        for type_spec in ["baja:Float", "baja:Double"] {
+            for given in ["null", " NULL ", "warm", ""] {
+                for commands in [false, true] {
+                    let read = slot_text(&rule(type_spec, commands), &text(given));
+                    assert!(read.is_err(), "{type_spec} {given:?} {read:?}");
+                }
+            }
+            for (given, kept) in [("nan", "nan"), ("inf", "+inf"), ("-Infinity", "-inf")] {
+                let read = slot_text(&rule(type_spec, false), &text(given));
+                assert_eq!(read.as_deref(), Ok(kept), "{type_spec}");
+                let read = slot_text(&rule(type_spec, true), &text(given));
+                assert_eq!(read, Err("a finite number is needed".to_owned()));
+            }
+            let read = slot_text(&rule(type_spec, true), &text("21.5"));
+            assert_eq!(read.as_deref(), Ok("21.5"));
+        }
+        for given in [Given::Number(1e39), text("-1e39"), Given::Number(3.41e38)] {
+            for commands in [false, true] {
+                let read = slot_text(&rule("baja:Float", commands), &given);
+                assert!(read.is_err(), "{given:?} {read:?}");
+            }
+        }
+        for commands in [false, true] {
+            let read = slot_text(&rule("baja:Double", commands), &Given::Number(1e39));
+            assert_eq!(read.as_deref(), Ok("1E39"));
+            let read = slot_text(&rule("baja:Float", commands), &Given::Number(3.4e38));
+            assert_eq!(read.as_deref(), Ok("3.4E38"));
+        }
+    }
+
+    #[test]
+    fn a_point_is_commanded_with_finite_numbers_only() {
+        for given in ["null", "nan", "inf", "-inf", "1e999"] {
+            let read = point_value(
+                PointKind::Numeric,
+                &Given::Text(given.to_owned()),
+                &EnumRange::default(),
+                &Facets::default(),
+            );
+            assert!(read.is_err(), "{given}: {read:?}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use super::object::{Attribute, Element, Object};
 use super::scalar::Scalar;
 use crate::station::error::StationError;
 use crate::station::http::{CallScope, TimeoutClass};
-use crate::station::web::{WebRequest, WebResponse, WebSession};
+use crate::station::web::{Purpose, WebRequest, WebResponse, WebSession};
 
 const MEDIA_TYPE: &str = "text/xml";
 /// Requests in flight by default: controllers run control logic on the same processor (oBIX specification §12).
@@ -36,6 +36,22 @@ pub struct ObixClient {
     about: Remembered<About>,
     /// When the station last refused a batch.
     refused_batch: RwLock<Option<Duration>>,
+}
+
+/// What an answer to a write means that is no oBIX document although its status accepts the message: the page of a
+/// gateway, or more than is read. The station may have done it.
+fn accepted(operation: &ObixPath, status: u16, error: StationError) -> StationError {
+    let cause = match error {
+        StationError::Auth { detail, .. } => format!("HTTP {status}: {detail}"),
+        StationError::TooLarge { limit, .. } => {
+            format!("HTTP {status}: the answer has more than {limit} bytes")
+        }
+        error => return error,
+    };
+    StationError::OutcomeUnknown {
+        target: operation.to_string(),
+        cause,
+    }
 }
 
 /// A thing read once; further readers wait for the first.
@@ -272,7 +288,13 @@ impl ObixClient {
         let answer = self.web.post(&target, encode(argument), &request).await?;
         let root = self.asked(operation, |asked| {
             asked.answer(answer.status, &answer.content_type, &answer.body)
-        })?;
+        });
+        let root = match request.purpose {
+            Purpose::Write if (200..300).contains(&answer.status) => {
+                root.map_err(|error| accepted(operation, answer.status, error))?
+            }
+            _ => root?,
+        };
         Ok(Document {
             base: document_base(owner, &root),
             root,

@@ -10,7 +10,7 @@ use super::decode::decode;
 use super::folder::{ComponentClass, WalkOptions};
 use super::history::HistoryReadOptions;
 use super::href::ObixPath;
-use super::object::Object;
+use super::object::{Element, Object};
 use super::scalar::Scalar;
 use super::scripted::{NEVER, Said, Scripted};
 use crate::station::http::{CallScope, TimeoutClass};
@@ -445,4 +445,75 @@ async fn a_component_without_output_and_a_path_outside_the_tree_are_refused() {
         .expect_err("refused");
     assert_eq!(outside.kind(), "invalid-input");
     assert_eq!(station.heard(), ["/obix/config/Folder/out/"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_accepts_a_write_without_a_document_leaves_its_outcome_open() {
+    let point = path("/obix/config/Setpoint/");
+    for (status, body, kind, words) in [
+        (
+            200,
+            "<html><body>Welcome</body></html>".to_owned(),
+            "outcome-unknown",
+            "HTML page",
+        ),
+        (202, "<html/>".to_owned(), "outcome-unknown", "HTTP 202"),
+        (200, String::new(), "outcome-unknown", ""),
+        (200, "queued".to_owned(), "outcome-unknown", ""),
+        (
+            200,
+            format!("<str val=\"{}\"/>", "x".repeat(40_000_000)),
+            "outcome-unknown",
+            "32 MiB",
+        ),
+        (500, "boom".to_owned(), "outcome-unknown", ""),
+        (502, String::new(), "outcome-unknown", "502"),
+        (503, String::new(), "outcome-unknown", "503"),
+        (504, String::new(), "outcome-unknown", "504"),
+        (408, String::new(), "outcome-unknown", "408"),
+        (429, String::new(), "station-busy", "429"),
+        (403, "forbidden".to_owned(), "permission-denied", "403"),
+        (404, String::new(), "not-found", "404"),
+        (
+            200,
+            r#"<err is="obix:PermissionErr" display="no"/>"#.to_owned(),
+            "permission-denied",
+            "no",
+        ),
+        (
+            200,
+            r#"<err display="Invalid value"/>"#.to_owned(),
+            "bad-query",
+            "Invalid value",
+        ),
+        (
+            200,
+            r#"<err display="broken"/>"#.to_owned(),
+            "station-error",
+            "broken",
+        ),
+    ] {
+        let sent = body.clone();
+        let station = Scripted::start(move |_, _| (status, sent.clone())).await;
+        let argument = Object::new(Element::Obj);
+        let outcome = station
+            .client
+            .command_point(&scope(), &point, "override", &argument)
+            .await;
+        let shown: String = body.chars().take(60).collect();
+        let error = outcome.expect_err(&shown);
+        assert_eq!(error.kind(), kind, "{status} {shown}: {error}");
+        assert!(
+            error.to_string().contains(words),
+            "{status} {shown}: {error}"
+        );
+        assert_eq!(station.heard().len(), 1, "{status} {shown} was sent once");
+    }
+    let station = Scripted::start(|_, _| ok("<real val='5'/>")).await;
+    let argument = Object::new(Element::Obj);
+    let done = station
+        .client
+        .command_point(&scope(), &point, "override", &argument)
+        .await;
+    assert!(done.is_ok(), "{done:?}");
 }

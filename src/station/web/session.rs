@@ -358,13 +358,15 @@ impl WebSession {
             Err(error) => return Err(error),
         };
         match answer.status {
-            status @ (429 | 503) => Err(StationError::Busy {
+            // The filter that limits requests stands in front of the servlets (Station web specification §1).
+            status @ 429 => Err(StationError::Busy {
                 station: self.station(),
                 status,
             }),
-            status @ (502 | 504) => Err(StationError::OutcomeUnknown {
+            // Gateways answer so too, and that after they handed the message on.
+            status @ (408 | 502 | 503 | 504) => Err(StationError::OutcomeUnknown {
                 target: outgoing.target.to_owned(),
-                cause: format!("a gateway answered HTTP {status}"),
+                cause: format!("HTTP {status}, which a gateway may answer for the station"),
             }),
             _ => Ok(answer),
         }

@@ -28,17 +28,18 @@ pub const CONFIRMATION_TIME: Duration = Duration::from_secs(120);
 /// Arguments that a confirmation does not depend on: itself, and whether the call was a rehearsal.
 const NOT_BOUND: [&str; 2] = [CONFIRM, "dryRun"];
 
-/// Open questions; when there are more, the oldest are forgotten and have to be asked again.
-const MOST_OPEN: usize = 1000;
+/// Open questions of one principal; when there are more, the oldest of them are forgotten and have to be asked again.
+const MOST_OPEN: usize = 100;
 
-/// Writes that a question lists.
-const MOST_SHOWN: usize = 20;
+/// What a question shows of the arguments of one write among several, in characters.
+const MOST_SHOWN: usize = 160;
 
 const TOKEN_BYTES: usize = 24;
 
 type Digest = [u8; 32];
 
 struct Open {
+    principal: Principal,
     bound_to: Digest,
     /// Reading of the monotonic clock.
     until: Duration,
@@ -120,7 +121,11 @@ impl Confirmations {
     ///
     /// # Errors
     /// The machine has no random numbers.
-    pub(super) fn issue(&self, bound_to: Digest) -> Result<String, ToolError> {
+    pub(super) fn issue(
+        &self,
+        principal: &Principal,
+        bound_to: Digest,
+    ) -> Result<String, ToolError> {
         let mut bytes = [0; TOKEN_BYTES];
         SystemRandom::new().fill(&mut bytes).map_err(|_| {
             ToolError::internal("The system gives no random numbers, so nothing can be confirmed.")
@@ -129,8 +134,11 @@ impl Confirmations {
         let now = self.clock.monotonic();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, question| question.until > now);
-        if open.len() >= MOST_OPEN {
-            let oldest = open.iter().min_by_key(|(_, question)| question.until);
+        let own = open
+            .iter()
+            .filter(|(_, question)| question.principal == *principal);
+        if own.clone().count() >= MOST_OPEN {
+            let oldest = own.min_by_key(|(_, question)| question.until);
             if let Some(key) = oldest.map(|(key, _)| *key) {
                 open.remove(&key);
             }
@@ -138,7 +146,11 @@ impl Confirmations {
         let until = now.saturating_add(CONFIRMATION_TIME);
         open.insert(
             of(digest(&SHA256, token.as_bytes())),
-            Open { bound_to, until },
+            Open {
+                principal: principal.clone(),
+                bound_to,
+                until,
+            },
         );
         Ok(token)
     }
@@ -169,7 +181,8 @@ impl Confirmations {
             };
         }
         if !context.client.can("elicitation") {
-            return self.issue(bound_to).map(Answer::Token);
+            let token = self.issue(&context.principal, bound_to);
+            return token.map(Answer::Token);
         }
         let questions = [Question::form(CONFIRM, what, form())];
         if context.client.asks_now() {
@@ -191,7 +204,7 @@ impl Confirmations {
             Some(token) if !self.redeem(token, &bound_to) => return Err(stale()),
             returned => returned.is_some(),
         };
-        let token = self.issue(bound_to)?;
+        let token = self.issue(&context.principal, bound_to)?;
         let state = json!({ CONFIRM: token });
         match context.client.ask(&questions, Some(&state)).await? {
             Reply::Later(output) => Ok(Answer::Later(output)),
@@ -206,8 +219,9 @@ impl Confirmations {
     }
 }
 
-/// What the person is asked: every write with its arguments, secrets left out.
-pub(super) fn question(tool: &str, writes: &[Attempt], why: &str) -> String {
+/// What the person is asked: every write with its arguments, secrets left out; `places` are the ords that the rules
+/// looked at.
+pub(super) fn question(tool: &str, writes: &[Attempt], places: &[&str], why: &str) -> String {
     let user = writes.first().map_or("", |write| write.user.as_str());
     let number = match writes.len() {
         1 => String::new(),
@@ -215,18 +229,44 @@ pub(super) fn question(tool: &str, writes: &[Attempt], why: &str) -> String {
     };
     let mut text =
         format!("Shall {tool} send{number} to the station as '{user}'? It is asked because {why}.");
-    for write in writes.iter().take(MOST_SHOWN) {
+    if let [write] = writes {
         let arguments = json!(write.arguments());
         text += &format!("\n- {} {} {arguments}", write.action, shortened(&write.ord));
+        return text;
     }
-    if let Some(more) = writes
-        .len()
-        .checked_sub(MOST_SHOWN)
-        .filter(|more| *more > 0)
-    {
-        text += &format!("\n- and {more} more");
+    // Alarms of one source look alike.
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for (write, place) in writes.iter().zip(places) {
+        let line = short_line(write, place);
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, times)) => *times += 1,
+            None => lines.push((line, 1)),
+        }
+    }
+    for (line, times) in lines {
+        text += &format!("\n- {line}");
+        if times > 1 {
+            text += &format!(" ({times} times)");
+        }
     }
     text
+}
+
+/// One write among several: nobody says yes to what the question leaves out.
+fn short_line(write: &Attempt, place: &str) -> String {
+    let mut arguments = write.arguments().clone();
+    arguments.retain(|_, value| value.as_str() != Some(write.ord.as_str()));
+    let mut line = format!("{} {}", write.action, shortened(place));
+    if arguments.is_empty() {
+        return line;
+    }
+    let text = json!(arguments).to_string();
+    let shown: String = text.chars().take(MOST_SHOWN).collect();
+    line += &format!(" {shown}");
+    if shown.len() < text.len() {
+        line.push('…');
+    }
+    line
 }
 
 /// The form that the person fills in.
@@ -279,7 +319,7 @@ mod tests {
         };
         let arguments = map(json!({"ord": "slot:/A", "value": {"b": 1, "a": 2}, "dryRun": true}));
         let bound = bound_to(&olga, "removeComponent", &arguments);
-        let issue = || confirmations.issue(bound).expect("a token");
+        let issue = || confirmations.issue(&olga, bound).expect("a token");
 
         let token = issue();
         let reordered = map(
@@ -300,6 +340,79 @@ mod tests {
         clock.advance(CONFIRMATION_TIME);
         assert!(!confirmations.redeem(&token, &bound), "too old");
         assert!(!confirmations.redeem("made up", &bound));
+    }
+
+    #[test]
+    fn many_questions_push_out_the_oldest_of_their_caller_only() {
+        let clock = Arc::new(TestClock::at("2026-11-02T10:00:00Z".parse().expect("time")));
+        let confirmations = Confirmations::new(clock.clone());
+        let olga = Principal::User {
+            name: "olga".into(),
+        };
+        let bound = |caller: &Principal| bound_to(caller, "setSlot", &Map::new());
+        let issue = |caller: &Principal| {
+            clock.advance(Duration::from_millis(1));
+            confirmations.issue(caller, bound(caller)).expect("a token")
+        };
+        let service = issue(&Principal::Service);
+        let (first, second) = (issue(&olga), issue(&olga));
+        for _ in 0..MOST_OPEN - 1 {
+            issue(&olga);
+        }
+        assert!(!confirmations.redeem(&first, &bound(&olga)));
+        assert!(confirmations.redeem(&second, &bound(&olga)));
+        assert!(confirmations.redeem(&service, &bound(&Principal::Service)));
+    }
+
+    #[test]
+    fn a_question_names_every_write() {
+        let attempt = |ord: &str, arguments: Value| {
+            let started = "2026-11-02T10:00:00Z".parse().expect("time");
+            Attempt::new(
+                started,
+                "olga",
+                "applyWrites",
+                "write",
+                ord,
+                &map(arguments),
+                false,
+            )
+        };
+        let ords: Vec<String> = (0..50).map(|number| format!("slot:/P{number}")).collect();
+        let writes: Vec<Attempt> = ords
+            .iter()
+            .enumerate()
+            .map(|(number, ord)| attempt(ord, json!({"ord": ord, "value": number})))
+            .collect();
+        let places: Vec<&str> = ords.iter().map(String::as_str).collect();
+        let text = question("applyWrites", &writes, &places, "it is so");
+        assert!(
+            text.contains("50 writes") && text.contains("'olga'"),
+            "{text}"
+        );
+        for (number, ord) in ords.iter().enumerate() {
+            let line = format!("\n- write {ord} {{\"value\":{number}}}");
+            assert!(text.contains(&line), "{line} in {text}");
+        }
+        let long = attempt(
+            "slot:/A",
+            json!({"ord": "slot:/A", "value": "ü".repeat(200)}),
+        );
+        let text = question(
+            "ackAlarm",
+            &[long.clone(), long],
+            &["slot:/B", "slot:/B"],
+            "x",
+        );
+        let line = text.lines().last().expect("a line");
+        assert!(
+            line.starts_with("- write slot:/B {\"value\":\"üü"),
+            "{line}"
+        );
+        assert!(
+            line.ends_with("ü… (2 times)") && line.chars().count() < 200,
+            "{line}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::confirmation::{self, Answer, CONFIRM, CONFIRMATION_TIME, bound_to};
 use super::error::{self, About};
+use super::rate::{self, TooOften};
 use super::{CONFIRMED, WriteGate, WriteRequest};
 use crate::audit::Attempt;
 use crate::config::writes::{Intended, Refusal, Ruling};
@@ -103,15 +104,21 @@ impl WriteGate {
                 })?
             }
         };
-        match rules.judge(&intended(context, request, &path)) {
-            Ok(ruling) => Ok(Judged {
-                station,
-                ord,
-                path,
-                ruling,
-            }),
-            Err(refusal) => Err(stop(refusal, Some(path))),
+        let owner = path.parent().filter(|_| request.of_property);
+        let mut ruling = Ruling::Allowed;
+        for judged in [Some(&path), owner.as_ref()].into_iter().flatten() {
+            match rules.judge(&intended(context, request, judged)) {
+                Ok(Ruling::Allowed) => {}
+                Ok(needs) => ruling = needs,
+                Err(refusal) => return Err(stop(refusal, Some(path.clone()))),
+            }
         }
+        Ok(Judged {
+            station,
+            ord,
+            path,
+            ruling,
+        })
     }
 
     /// The word of the records for writes that pass, or a question.
@@ -140,21 +147,35 @@ impl WriteGate {
             path: None,
         };
         let per_minute = self.policy.current().writes.rate_per_minute;
-        let taken = self
-            .rate
-            .take(&context.principal, per_minute, requests.len());
-        if let Err(wait) = taken {
-            let seconds = wait.as_secs().max(1);
-            let message = format!(
-                "'{}' may write {per_minute} times a minute, and that is used up",
-                context.principal
-            );
-            let remedy = format!("wait {seconds} seconds, or raise writes.ratePerMinute");
-            let mut stop = stop("rate", message, remedy);
-            stop.error = stop.error.with("retryAfterSeconds", seconds);
-            return Err(stop);
-        }
+        let principal = context.principal.clone();
+        let too_often = |too_often: TooOften| match too_often {
+            TooOften::Wait(wait) => {
+                let seconds = wait.as_secs().max(1);
+                let message = format!(
+                    "'{principal}' may write {per_minute} times a minute, and that is used up"
+                );
+                let remedy = format!("wait {seconds} seconds, or raise writes.ratePerMinute");
+                let mut stop = stop("rate", message, remedy);
+                stop.error = stop.error.with("retryAfterSeconds", seconds);
+                stop
+            }
+            TooOften::Never => stop(
+                "rate",
+                format!(
+                    "{tool} would send {} writes at once, and '{principal}' may write {per_minute} times a minute",
+                    requests.len()
+                ),
+                "split it into smaller calls, or raise writes.ratePerMinute".to_owned(),
+            ),
+        };
+        // Nobody is asked about what never passes. What is asked counts when it is sent: a question is no write.
+        rate::fits(per_minute, requests.len()).map_err(too_often)?;
+        let take = |principal| {
+            let taken = self.rate.take(principal, per_minute, requests.len());
+            taken.map_err(too_often)
+        };
         let Some(why) = judged.iter().find_map(|one| reason(one.ruling)) else {
+            take(&context.principal)?;
             return Ok(Ok("allowed"));
         };
         let token = arguments.get(CONFIRM).and_then(Value::as_str);
@@ -163,7 +184,8 @@ impl WriteGate {
             .iter()
             .map(|request| self.attempt(context, request, None))
             .collect();
-        let question = confirmation::question(tool, &attempts, why);
+        let places: Vec<&str> = requests.iter().map(WriteRequest::judged_ord).collect();
+        let question = confirmation::question(tool, &attempts, &places, why);
         let began = Instant::now();
         let answer = self
             .confirmations
@@ -173,6 +195,7 @@ impl WriteGate {
             Ok(Answer::Yes) => {
                 // A person's time is not the station's.
                 context.deadline += began.elapsed();
+                take(&context.principal)?;
                 Ok(Ok(CONFIRMED))
             }
             Ok(Answer::Later(output)) => Ok(Err(output)),

@@ -319,37 +319,26 @@ impl WriteGate {
         arguments: &Map<String, Value>,
     ) -> Result<String, ToolError> {
         let bound = bound_to(&context.principal, tool, arguments);
-        self.confirmations.issue(bound)
+        self.confirmations.issue(&context.principal, bound)
     }
 
     async fn begin(&self, pass: &Pass) -> Result<(StationWrite, OpenWrite), ToolError> {
         let (trail, attempt, policy) = (self.trail.clone(), pass.attempt.clone(), pass.policy);
-        let begun = on_disk(move || trail.begin(attempt, policy)).await;
+        let refusal = unrecorded(pass);
+        let message = refusal.message.clone();
+        let code = refusal.code.code();
+        let ending = Ending::not_done(Verdict::Refused, Duration::ZERO, code, message);
+        // One step for the files: nobody else may find the intent without its outcome in between.
+        let begun = on_disk(move || trail.begin_or_refuse(attempt, policy, &ending)).await;
         match begun {
-            Some(Ok(open)) => Ok((pass.write.clone(), open)),
+            Some(Ok(open)) => return Ok((pass.write.clone(), open)),
             Some(Err(error)) => {
                 tracing::error!(%error, "a write was refused because it cannot be recorded");
-                Err(self.unrecorded(pass).await)
             }
-            None => Err(self.unrecorded(pass).await),
+            None => {}
         }
-    }
-
-    /// The refusal of a write whose intent is not on the disk. It is recorded when the disk works again.
-    async fn unrecorded(&self, pass: &Pass) -> ToolError {
-        let error = ToolError::station(
-            "audit",
-            "The write was not sent, because it cannot be recorded: the audit journal of the bridge cannot be written. \
-             The bridge's log names the reason; check the free space and the rights of its data folder.",
-        )
-        .with("tool", pass.tool.clone())
-        .with("ord", pass.ord.clone());
-        let code = error.code.code();
-        let ending = Ending::not_done(Verdict::Refused, Duration::ZERO, code, &error.message);
         self.note(&pass.tool, Verdict::Refused);
-        let (trail, attempt) = (self.trail.clone(), pass.attempt.clone());
-        on_disk(move || trail.refused(&attempt, "audit", &ending)).await;
-        error
+        Err(refusal)
     }
 
     async fn record_refusal(&self, context: &CallContext, request: &WriteRequest<'_>, stop: &Stop) {
@@ -399,6 +388,17 @@ impl std::fmt::Debug for WriteGate {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "WriteGate({:?})", self.trail)
     }
+}
+
+/// The refusal of a write whose intent is not on the disk.
+fn unrecorded(pass: &Pass) -> ToolError {
+    ToolError::station(
+        "audit",
+        "The write was not sent, because it cannot be recorded: the audit journal of the bridge cannot be written. \
+         The bridge's log names the reason; check the free space and the rights of its data folder.",
+    )
+    .with("tool", pass.tool.clone())
+    .with("ord", pass.ord.clone())
 }
 
 /// The scope of the work: it ends before the call does.

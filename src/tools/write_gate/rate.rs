@@ -9,8 +9,26 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use crate::tools::Principal;
 
-/// Told to a caller who wants more at once than a minute allows.
-const A_MINUTE: Duration = Duration::from_secs(60);
+/// Why writes may not be sent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TooOften {
+    /// They may after this time.
+    Wait(Duration),
+    /// They are more than a minute allows, so waiting does not help.
+    Never,
+}
+
+/// Whether that many writes can ever be sent at once; 0 `per_minute` = no limit.
+///
+/// # Errors
+/// [`TooOften::Never`] when they cannot.
+pub(super) fn fits(per_minute: u32, writes: usize) -> Result<(), TooOften> {
+    let is_more = u32::try_from(writes).map_or(true, |writes| writes > per_minute);
+    match per_minute > 0 && is_more {
+        true => Err(TooOften::Never),
+        false => Ok(()),
+    }
+}
 
 /// The limiter of a rate; made anew when the configuration gives another one.
 struct Limit {
@@ -29,13 +47,13 @@ impl WriteRate {
     /// Takes `writes` off the allowance of a principal; 0 `per_minute` = no limit.
     ///
     /// # Errors
-    /// How long to wait.
+    /// How long to wait, or that they have to be fewer.
     pub(super) fn take(
         &self,
         principal: &Principal,
         per_minute: u32,
         writes: usize,
-    ) -> Result<(), Duration> {
+    ) -> Result<(), TooOften> {
         let (Some(rate), Some(writes)) = (
             NonZeroU32::new(per_minute),
             NonZeroU32::new(u32::try_from(writes).unwrap_or(u32::MAX)),
@@ -44,8 +62,8 @@ impl WriteRate {
         };
         match self.limiter(rate).check_key_n(principal, writes) {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(full)) => Err(full.wait_time_from(self.clock.now())),
-            Err(_) => Err(A_MINUTE),
+            Ok(Err(full)) => Err(TooOften::Wait(full.wait_time_from(self.clock.now()))),
+            Err(_) => Err(TooOften::Never),
         }
     }
 
@@ -76,10 +94,15 @@ mod tests {
             name: "olga".into(),
         };
         assert_eq!(rate.take(&olga, 2, 2), Ok(()));
-        let wait = rate.take(&olga, 2, 1).expect_err("used up");
-        assert!(wait > Duration::ZERO && wait <= Duration::from_secs(30));
+        let used_up = rate.take(&olga, 2, 1).expect_err("used up");
+        assert!(
+            matches!(used_up, TooOften::Wait(wait) if wait > Duration::ZERO && wait <= Duration::from_secs(30)),
+            "{used_up:?}"
+        );
         assert_eq!(rate.take(&Principal::Service, 2, 1), Ok(()));
-        assert_eq!(rate.take(&olga, 2, 3), Err(A_MINUTE), "never at once");
+        assert_eq!(rate.take(&olga, 2, 3), Err(TooOften::Never));
+        assert_eq!((fits(2, 2), fits(0, 1000)), (Ok(()), Ok(())));
+        assert_eq!(fits(2, 3), Err(TooOften::Never));
         assert_eq!(rate.take(&olga, 10, 1), Ok(()));
         assert_eq!(rate.take(&olga, 0, 1000), Ok(()), "no limit");
     }

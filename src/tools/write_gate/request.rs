@@ -42,6 +42,8 @@ pub struct WriteRequest<'a> {
     pub destructive: bool,
     /// What it changes, it changes with everything below.
     pub with_subtree: bool,
+    /// The ord leads to a property: rules about the component that has it count as well.
+    pub of_property: bool,
     /// It concerns no single component, so rules about paths say nothing of it.
     pub of_whole_station: bool,
     /// The value is a secret whatever its slot is called, because type or facets say so.
@@ -66,6 +68,7 @@ impl<'a> WriteRequest<'a> {
             override_for: None,
             destructive: false,
             with_subtree: false,
+            of_property: false,
             of_whole_station: false,
             secret_value: false,
         }
@@ -99,6 +102,13 @@ impl<'a> WriteRequest<'a> {
     pub fn removing_subtree(mut self) -> Self {
         self.destructive = true;
         self.with_subtree = true;
+        self
+    }
+
+    /// It removes a property, such as a link, from the component that has it.
+    pub fn removing_property(mut self) -> Self {
+        self.destructive = true;
+        self.of_property = true;
         self
     }
 
