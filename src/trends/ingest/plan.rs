@@ -11,6 +11,7 @@ use super::IngestError;
 use super::covered::{Millis, Stretch};
 use super::mapped_points::{MappedPoint, Refusal, mapped_points};
 use super::progress_state::{PointProgress, ProgressFile};
+use super::report::refused_text;
 use super::sample_rule::SampleRule;
 use super::station_histories::{FoundSource, StationHistories};
 use crate::knowledge::KnowledgeModel;
@@ -215,12 +216,8 @@ impl IngestPlan {
                 .collect();
             let _ = writeln!(text, "{}", line.join("  ").trim_end());
         }
-        for refusal in &self.refused {
-            let _ = writeln!(
-                text,
-                "\nnot ingested: {} {}: {}.",
-                refusal.equip, refusal.role, refusal.reason
-            );
+        if !self.refused.is_empty() {
+            let _ = write!(text, "\n{}", refused_text(&self.refused));
         }
         text
     }

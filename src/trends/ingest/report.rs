@@ -76,7 +76,7 @@ impl IngestReport {
         }
         if piece.counts.out_of_order > 0 {
             let text = format!(
-                "holds {} records that were written after later ones: the station's clock was put back",
+                "holds records that were written after later ones ({}): the station's clock was put back",
                 piece.counts.out_of_order
             );
             self.remark(point, &piece.progress.history, &text);
@@ -206,13 +206,56 @@ impl IngestReport {
                 remark.equip, remark.role, remark.history, remark.text
             );
         }
-        for refusal in &self.refused {
-            let _ = writeln!(
-                text,
-                "Not ingested: {} {}: {}.",
-                refusal.equip, refusal.role, refusal.reason
-            );
-        }
+        text.push_str(&refused_text(&self.refused));
         text
+    }
+}
+
+/// Most points that are named for one reason; JSON names all.
+const MOST_NAMED: usize = 6;
+
+/// Points that are not ingested, those with the same reason together.
+pub(super) fn refused_text(refused: &[Refusal]) -> String {
+    let mut by_reason: indexmap::IndexMap<&str, Vec<String>> = indexmap::IndexMap::new();
+    for refusal in refused {
+        let name = format!("{} {}", refusal.equip, refusal.role);
+        by_reason
+            .entry(&refusal.reason)
+            .or_default()
+            .push(name.trim_end().to_owned());
+    }
+    let mut text = String::new();
+    for (reason, names) in by_reason {
+        let named: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
+        let more = match names.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "Not ingested: {}{more}: {reason}.", named.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_with_the_same_reason_are_told_together() {
+        let refusal = |number: usize, reason: &str| Refusal {
+            equip: format!("vav-{number}"),
+            role: "oat".into(),
+            ord: None,
+            reason: reason.into(),
+        };
+        let mut refused: Vec<Refusal> =
+            (1..9).map(|number| refusal(number, "no history")).collect();
+        refused.insert(1, refusal(0, "no unit"));
+        assert_eq!(
+            refused_text(&refused),
+            "Not ingested: vav-1 oat, vav-2 oat, vav-3 oat, vav-4 oat, vav-5 oat, vav-6 oat and 2 more: no history.\n\
+             Not ingested: vav-0 oat: no unit.\n"
+        );
     }
 }
