@@ -7,7 +7,7 @@
 //! already. [`vocabulary`] knows what roles are called on the model's types. [`engine`] leads [`draft`]s through all of it
 //! and hands out each as a [`proposal`].
 //!
-//! A confidence is an estimate of how often such a proposal is right: of those at 0.9 about nine in ten are.
+//! A confidence is an estimate of how often such a proposal is right: of those above 0.9 at least nineteen in twenty are.
 
 mod assignment;
 mod clues;
