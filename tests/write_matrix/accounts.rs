@@ -256,8 +256,8 @@ fn every_flip_is_found(office: &Office) {
     for name in names {
         let path = copy.path().join(name);
         let whole = std::fs::read(&path).expect("bytes");
-        // A few places: tests/audit/damage.rs tries hundreds on a shorter journal.
-        for at in (0..whole.len()).step_by(whole.len() / 7 + 1) {
+        // Spread over the file, at ever other places of its lines.
+        for at in (0..whole.len()).step_by(whole.len() / 150 + 1) {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;
             std::fs::write(&path, &bytes).expect("written");
@@ -294,12 +294,13 @@ async fn every_account_may_do_what_the_station_lets_it_and_nothing_else() {
         for caller in &callers {
             wrong.extend(cell(&office, caller, tool).await);
         }
-        let lines = office.log().len();
-        let params = json!({"name": tool, "arguments": {}});
-        let answer = stranger.post(request("tools/call", params)).await;
-        assert_eq!(answer.status(), 401, "{tool}");
-        assert_eq!(office.log().len(), lines, "{tool}");
     }
+    // Once: who guesses tokens waits longer each time, whatever the tool.
+    let lines = office.log().len();
+    let params = json!({"name": "setSlot", "arguments": {}});
+    let answer = stranger.post(request("tools/call", params)).await;
+    assert_eq!(answer.status(), 401);
+    assert_eq!(office.log().len(), lines);
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
     let (intents, outcomes) = (office.records("intent"), office.records("outcome"));
     for intent in &intents {
