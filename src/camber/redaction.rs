@@ -187,7 +187,8 @@ fn behind_path(tail: &str, quote: Option<char>) -> &str {
             .unwrap_or_default();
         // A separator at its edge makes the word one of its own: `a / b`, `/etc`, `x/`.
         let inner = word.trim_matches(is_separator);
-        if !inner.contains(is_separator) && !(word.ends_with(is_separator) && !inner.is_empty()) {
+        let goes_along = word.ends_with(is_separator) && !inner.is_empty();
+        if !goes_along && !inner.contains(is_separator) {
             // `My Drive/x` is reached through `John Smith/My`: only whole words with a separator go along.
             break;
         }

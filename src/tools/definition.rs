@@ -285,9 +285,9 @@ pub struct ToolOutput {
     /// Content of other kinds instead of the text.
     content: Option<Vec<Value>>,
     /// Questions instead of a result (revision 2026-07-28).
-    input_required: Option<Value>,
+    input_required: Option<Box<Value>>,
     /// `_meta` of the result.
-    meta: Option<Value>,
+    meta: Option<Box<Value>>,
     failed: bool,
 }
 
@@ -341,7 +341,7 @@ impl ToolOutput {
             result["requestState"] = json!(state);
         }
         Self {
-            input_required: Some(result),
+            input_required: Some(Box::new(result)),
             ..Self::empty()
         }
     }
@@ -350,7 +350,7 @@ impl ToolOutput {
     pub fn failure(text: impl Into<String>, meta: Value) -> Self {
         Self {
             text: text.into(),
-            meta: Some(meta),
+            meta: Some(Box::new(meta)),
             failed: true,
             ..Self::empty()
         }
@@ -364,7 +364,7 @@ impl ToolOutput {
         Self {
             content: Some(blocks.collect()),
             structured: Some(Value::Object(structured)),
-            meta: Some(meta),
+            meta: Some(Box::new(meta)),
             ..Self::empty()
         }
     }
@@ -393,7 +393,7 @@ impl ToolOutput {
     /// The result of `tools/call`.
     pub(crate) fn into_json(self) -> Value {
         if let Some(result) = self.input_required {
-            return result;
+            return *result;
         }
         let content = self
             .content
@@ -404,7 +404,7 @@ impl ToolOutput {
         }
         answer["isError"] = json!(self.failed);
         if let Some(meta) = self.meta {
-            answer["_meta"] = meta;
+            answer["_meta"] = *meta;
         }
         answer
     }

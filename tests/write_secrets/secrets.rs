@@ -80,7 +80,12 @@ fn report_panics_too() {
     let logged = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         logged(panic);
-        let text = panic.payload_as_str().unwrap_or_default();
+        let payload = panic.payload();
+        let text = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or_default();
         if !text.contains(USER_TOKEN) || text.contains(" tells ") {
             visible(panic);
         }

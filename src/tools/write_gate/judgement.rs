@@ -170,12 +170,9 @@ impl WriteGate {
         };
         // Nobody is asked about what never passes. What is asked counts when it is sent: a question is no write.
         rate::fits(per_minute, requests.len()).map_err(too_often)?;
-        let take = |principal| {
-            let taken = self.rate.take(principal, per_minute, requests.len());
-            taken.map_err(too_often)
-        };
+        let take = |principal| self.rate.take(principal, per_minute, requests.len());
         let Some(why) = judged.iter().find_map(|one| reason(one.ruling)) else {
-            take(&context.principal)?;
+            take(&context.principal).map_err(too_often)?;
             return Ok(Ok("allowed"));
         };
         let token = arguments.get(CONFIRM).and_then(Value::as_str);
@@ -195,7 +192,7 @@ impl WriteGate {
             Ok(Answer::Yes) => {
                 // A person's time is not the station's.
                 context.deadline += began.elapsed();
-                take(&context.principal)?;
+                take(&context.principal).map_err(too_often)?;
                 Ok(Ok(CONFIRMED))
             }
             Ok(Answer::Later(output)) => Ok(Err(output)),
