@@ -457,7 +457,7 @@ async fn an_answer_that_accepts_a_write_without_a_document_leaves_its_outcome_op
             "outcome-unknown",
             "HTML page",
         ),
-        (202, "<html/>".to_owned(), "outcome-unknown", "HTTP 202"),
+        (202, "<html/>".to_owned(), "outcome-unknown", "HTML page"),
         (200, String::new(), "outcome-unknown", ""),
         (200, "queued".to_owned(), "outcome-unknown", ""),
         (
