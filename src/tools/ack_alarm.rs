@@ -1,14 +1,19 @@
 //! `ackAlarm`: acknowledges open alarms as the calling station user (oBIX specification §11.3).
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::alarms::{alarm_json, alarm_schema};
-use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
+use super::registry::{
+    Annotations, Category, LONG_CALL_LIMIT, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput,
+    ToolResult,
+};
 use super::schema::{self, object};
 use super::station_access::{alarm_error, component_ord, scope, sentence};
 use super::write_gate::{
-    Admission, Pass, SharedGate, WriteFailure, WriteRequest, Written, with_confirm,
+    Admission, Pass, SharedGate, StationWrite, WriteFailure, WriteRequest, Written, with_confirm,
 };
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::station::facade::{
@@ -17,6 +22,9 @@ use crate::station::facade::{
 
 /// What the rules look at where an alarm names no component of this station.
 const ALARM_SERVICE: &str = "station:|slot:/Services/AlarmService";
+
+/// Time that one alarm takes on a slow controller: its message, and reading it back.
+const PER_ALARM: Duration = Duration::from_secs(2);
 
 /// `ackAlarm`.
 pub struct AckAlarm(pub SharedGate);
@@ -58,6 +66,7 @@ impl Tool for AckAlarm {
                 )),
         )
         .for_users()
+        .within(LONG_CALL_LIMIT)
     }
 
     fn run<'a>(
@@ -68,14 +77,16 @@ impl Tool for AckAlarm {
         Box::pin(async move {
             let choice = choice(&arguments)?;
             let station = self.0.reading_station(context)?;
-            let found = station.alarms_to_acknowledge(&scope(context), choice).await;
-            let alarms = match found {
+            let ord = match choice {
+                AlarmChoice::Uuid(text) | AlarmChoice::Source(text) => text,
+            };
+            let looking = scope(&context.at_most(STATION_CALL_LIMIT));
+            let alarms = match station.alarms_to_acknowledge(&looking, choice).await {
                 Ok(alarms) => alarms,
                 Err(error) => {
-                    let (AlarmChoice::Uuid(ord) | AlarmChoice::Source(ord)) = choice;
+                    let error = choice_error(error, choice);
                     let request =
                         WriteRequest::new("ackAlarm", "acknowledge", ord, arguments.values());
-                    let error = choice_error(error, choice);
                     return Err(self.0.not_possible(context, &request, error).await);
                 }
             };
@@ -86,9 +97,7 @@ impl Tool for AckAlarm {
             if open.is_empty() {
                 return Ok(ToolOutput::json(answer(&acks)));
             }
-            let ord = match choice {
-                AlarmChoice::Uuid(text) | AlarmChoice::Source(text) => text,
-            };
+            let context = &context.at_most(time_for(open.len()));
             let judged: Vec<String> = open.iter().map(judged_ord).collect();
             let requests: Vec<WriteRequest<'_>> = judged
                 .iter()
@@ -105,8 +114,25 @@ impl Tool for AckAlarm {
                 Admission::Granted(passes) => passes,
                 Admission::Asked(output) => return Ok(output),
             };
-            let list = station.list_to_acknowledge(&scope(context)).await;
+            // A person may have taken minutes: the time of the call counts from their answer.
+            let Some(write) = passes.first().map(|pass| pass.write().clone()) else {
+                return Ok(ToolOutput::json(answer(&acks)));
+            };
+            let open = match passes.iter().any(Pass::was_confirmed) {
+                true => match as_they_are_now(&write, choice, open).await {
+                    Ok(open) => open,
+                    Err(error) => {
+                        self.0.withdraw(passes, &error).await;
+                        return Err(error);
+                    }
+                },
+                false => open,
+            };
+            let list = write.station.list_to_acknowledge(&write.scope).await;
             for (pass, alarm) in passes.into_iter().zip(open) {
+                if !write.scope.may_begin_write() {
+                    return Err(with_done(out_of_time(), &acks));
+                }
                 match self.acknowledge(pass, &list, alarm).await {
                     Ok(ack) => acks.push(ack),
                     Err(error) => return Err(with_done(error, &acks)),
@@ -157,6 +183,38 @@ impl AckAlarm {
             })
             .await
     }
+}
+
+/// The alarms that were found, with what somebody did to them since.
+async fn as_they_are_now(
+    write: &StationWrite,
+    choice: AlarmChoice<'_>,
+    found: Vec<AlarmRecord>,
+) -> Result<Vec<AlarmRecord>, ToolError> {
+    let now = write
+        .station
+        .alarms_to_acknowledge(&write.scope, choice)
+        .await
+        .map_err(|error| choice_error(error, choice))?;
+    let found = found.into_iter().map(|old| {
+        let same = now.iter().find(|record| record.uuid == old.uuid);
+        same.cloned().unwrap_or(old)
+    });
+    Ok(found.collect())
+}
+
+/// Time for so many alarms.
+fn time_for(alarms: usize) -> Duration {
+    let alarms = u32::try_from(alarms).unwrap_or(u32::MAX);
+    let all = STATION_CALL_LIMIT.saturating_add(PER_ALARM.saturating_mul(alarms));
+    all.min(LONG_CALL_LIMIT)
+}
+
+fn out_of_time() -> ToolError {
+    ToolError::station(
+        "station-timeout",
+        "The time of the call is over, or it was cancelled, so the next alarm was not begun. Call again for the others.",
+    )
 }
 
 fn choice(arguments: &Arguments) -> Result<AlarmChoice<'_>, ToolError> {

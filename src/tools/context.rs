@@ -269,6 +269,13 @@ impl CallContext {
         }
     }
 
+    /// The same call, ending no later than in `limit`.
+    pub fn at_most(&self, limit: Duration) -> Self {
+        let mut context = self.clone();
+        context.deadline = context.deadline.min(Instant::now() + limit);
+        context
+    }
+
     /// Time left until the deadline, zero when it has passed.
     pub fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())

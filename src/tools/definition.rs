@@ -13,6 +13,9 @@ use super::schema::ObjectSchema;
 /// Time for a whole station-tool call; clients of the surface give up at 10 s (Tool surface §14).
 pub const STATION_CALL_LIMIT: Duration = Duration::from_secs(9);
 
+/// Time for a call that sends many messages, one after the other; what one call takes of it depends on their number.
+pub const LONG_CALL_LIMIT: Duration = Duration::from_secs(110);
+
 /// Categories of tools, in display order (Tool surface §8.11); their names are the names of the tool sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {

@@ -48,6 +48,7 @@ pub mod offer;
 pub mod overrides;
 mod pattern_siblings;
 mod pattern_view;
+mod plan_arguments;
 pub mod plan_operation;
 pub mod plan_store;
 pub mod plan_writes;

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::plan_arguments::planned_arguments;
+use super::point_overrides::{given_value, minutes_of, priority_of};
 use super::result_value::value_json;
 use super::station_access::{component_ord, sentence};
 use super::write_gate::error::{About, write_error};
-use super::write_gate::{StationWrite, WriteFailure, WriteRequest, Written};
-use super::write_schedule::edit_error;
-use super::write_schedule_json::{changes_json, edit_of, undo_json};
-use super::{CallContext, ToolError};
+use super::write_gate::{SharedGate, StationWrite, WriteFailure, WriteRequest, Written};
+use super::write_schedule::{concluded, edit_error};
+use super::write_schedule_json::{Undo, changes_json, edit_of};
+use super::{Arguments, CallContext, ToolError};
 use crate::station::facade::{
     ActionPlan, Given, PointOrder, PointPlan, ScheduleEdit, SchedulePlan, SlotPlan, StationFacade,
     WriteError,
@@ -19,6 +21,9 @@ use crate::station::http::CallScope;
 use crate::station::ord::Ord;
 use crate::station::priority::Priority;
 use crate::station::value::Value as StationValue;
+
+/// Level of a writePoint that names none (Tool surface §8.4).
+const LOWEST: i64 = 16;
 
 /// Tools whose calls can be planned.
 pub const PLANNED_TOOLS: [&str; 7] = [
@@ -65,16 +70,22 @@ pub struct Done {
     pub new: Value,
     /// The operation that leads back, or why none does.
     pub undo: Result<Operation, String>,
+    /// What does not come back although the undo leads back.
+    pub lost: Vec<String>,
     /// What the undo will find.
     pub left: Value,
+    /// Why it could not be read back.
+    pub read_back_failed: Option<String>,
+    /// The command as it was carried out, where the point is to be read back.
+    pub point: Option<PointPlan>,
 }
 
 impl Operation {
-    /// Reads an entry `{tool, arguments}`.
+    /// Reads an entry `{tool, arguments}`; the arguments are those that a call of the tool takes.
     ///
     /// # Errors
     /// −32602 that names the operation.
-    pub fn read(index: usize, entry: &Value) -> Result<Self, ToolError> {
+    pub fn read(gate: &SharedGate, index: usize, entry: &Value) -> Result<Self, ToolError> {
         let wrong = |problem: String| {
             ToolError::invalid_params(format!("Operation {index}: {problem}."))
                 .with("argument", "operations")
@@ -94,14 +105,21 @@ impl Operation {
         let arguments = entry.get("arguments").and_then(Value::as_object);
         let arguments =
             arguments.ok_or_else(|| wrong("'arguments' must be an object".to_owned()))?;
-        Self::of(tool, arguments.clone()).map_err(|error| {
+        let arguments = planned_arguments(gate, tool, arguments);
+        let operation = arguments.and_then(|arguments| Self::of(tool, arguments));
+        operation.map_err(|error| {
             let mut error = error.with("argument", "operations").with("index", index);
             error.message = format!("Operation {index}: {}", error.message);
             error
         })
     }
 
-    fn of(tool: &'static str, arguments: Map<String, Value>) -> Result<Self, ToolError> {
+    /// The operation with arguments that are valid by the tool's schema.
+    pub(super) fn of(
+        tool: &'static str,
+        arguments: Map<String, Value>,
+    ) -> Result<Self, ToolError> {
+        let arguments = Arguments::new(arguments);
         let text = |name: &str| match arguments.get(name) {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.clone()),
             Some(Value::String(_)) | None => Err(ToolError::invalid_params(format!(
@@ -129,47 +147,19 @@ impl Operation {
                     .with("missing", "value")
             })
         };
-        let priority = |default: i64| {
-            let level = match arguments.get("priority") {
-                None | Some(Value::Null) => default,
-                Some(level) => level.as_i64().unwrap_or(0),
-            };
-            Priority::new(level).map_err(|error| {
-                ToolError::invalid_params(sentence(&error)).with("priority", level)
-            })
-        };
-        let manual = || {
-            let level = priority(Priority::MANUAL.level().into())?;
-            match [Priority::MANUAL, Priority::EMERGENCY].contains(&level) {
-                true => Ok(level),
-                false => Err(ToolError::invalid_params(
-                    "overrides are held at priority 8, or 1 in an emergency.",
-                )
-                .with("priority", level.level())),
-            }
-        };
         let kind = match tool {
             "overridePoint" => {
-                let minutes = arguments.get("durationMinutes").and_then(Value::as_u64);
-                let minutes = minutes.ok_or_else(|| {
-                    ToolError::invalid_params("'durationMinutes' is missing for overridePoint.")
-                        .with("missing", "durationMinutes")
-                })?;
-                let given = value()?;
-                if given == Given::Null {
-                    return Err(ToolError::invalid_params(
-                        "null overrides nothing; use releasePoint.",
-                    ));
-                }
+                let priority = priority_of(&arguments)?;
+                let minutes = minutes_of(&arguments, priority)?;
                 Kind::Point(PointOrder {
-                    priority: manual()?,
-                    value: given,
+                    priority,
+                    value: given_value(&arguments)?,
                     overriding: Some(Duration::from_secs(minutes.saturating_mul(60))),
                     may_be_endless: true,
                 })
             }
             "releasePoint" => Kind::Point(PointOrder {
-                priority: manual()?,
+                priority: priority_of(&arguments)?,
                 value: Given::Null,
                 overriding: Some(Duration::ZERO),
                 may_be_endless: true,
@@ -185,13 +175,19 @@ impl Operation {
                 name: text("actionName")?,
                 given: given("args")?,
             },
-            "writeSchedule" => Kind::Schedule(edit_of(&arguments)?),
-            _ => Kind::Point(PointOrder::new(priority(16)?, value()?)),
+            "writeSchedule" => Kind::Schedule(edit_of(arguments.values())?),
+            _ => {
+                let level = arguments.integer("priority", LOWEST);
+                let priority = Priority::new(level).map_err(|error| {
+                    ToolError::invalid_params(sentence(&error)).with("priority", level)
+                })?;
+                Kind::Point(PointOrder::new(priority, value()?))
+            }
         };
         Ok(Self {
             tool,
             ord,
-            arguments,
+            arguments: arguments.values().clone(),
             kind,
         })
     }
@@ -293,7 +289,7 @@ impl Operation {
         })
     }
 
-    /// Sends the operation, once.
+    /// Sends the operation, once. Points are not read back: all of a plan are, when they had time to act.
     ///
     /// # Errors
     /// What became of it instead.
@@ -301,7 +297,6 @@ impl Operation {
         &self,
         write: StationWrite,
         checked: Checked,
-        settle: Duration,
     ) -> Result<Written<Done>, WriteFailure> {
         let StationWrite {
             station,
@@ -313,36 +308,27 @@ impl Operation {
         let done = match checked {
             Checked::Point(plan) => {
                 let undo = self.point_undo(&plan);
-                let command = station.carry_out_point(&scope, &ord, *plan, settle).await?;
-                Done {
-                    old,
-                    new: value_json(&command.requested),
-                    undo,
-                    left: fingerprint(&command.requested),
-                }
+                let sent = station.send_point(&scope, &ord, *plan).await?;
+                let requested = &sent.requested;
+                let done = Done::new(old, value_json(requested), undo);
+                done.leaving(fingerprint(requested)).by(sent)
             }
             Checked::Slot(plan) => {
                 let undo = self.slot_undo(&plan);
                 let is_secret = plan.is_secret();
                 let change = station.carry_out_slot(&scope, &ord, *plan).await?;
                 let seen = change.observed.as_ref().unwrap_or(&change.new);
-                Done {
-                    old,
-                    new: shown(seen, is_secret),
-                    undo,
-                    left: fingerprint(&change.new),
-                }
+                let done = Done::new(old, shown(seen, is_secret), undo);
+                done.leaving(fingerprint(&change.new))
             }
             Checked::Action(plan) => {
                 let result = station.carry_out_action(&scope, *plan).await?;
-                Done {
-                    old,
-                    new: value_json(&result.returned),
-                    undo: Err("what an action did is not known".to_owned()),
-                    left: Value::Null,
-                }
+                let undo = Err("what an action did is not known".to_owned());
+                Done::new(old, value_json(&result.returned), undo)
             }
-            Checked::Schedule(plan) => self.send_schedule(&station, &scope, &ord, &plan).await?,
+            Checked::Schedule(plan) => {
+                return self.send_schedule(&station, &scope, &ord, &plan).await;
+            }
         };
         let (before, after) = (done.old.clone(), done.new.clone());
         Ok(Written::new(done).from(before).to(after))
@@ -354,36 +340,29 @@ impl Operation {
         scope: &CallScope,
         ord: &Ord,
         plan: &SchedulePlan,
-    ) -> Result<Done, WriteFailure> {
+    ) -> Result<Written<Done>, WriteFailure> {
         let outcome = station.write_schedule(scope, ord, plan).await;
-        if let Some(failure) = outcome.failure {
-            let is_in_doubt = failure.is_in_doubt();
-            if outcome.sent == 0 {
-                return Err(failure.into());
-            }
-            let error = ToolError::internal(format!(
-                "After {} of {} messages: {}",
-                outcome.sent,
-                plan.messages,
-                sentence(&failure)
-            ))
-            .with("sent", outcome.sent);
-            return Err(match is_in_doubt {
-                true => WriteFailure::InDoubt(error),
-                false => WriteFailure::Tool(error),
-            });
-        }
-        let after = outcome.after.unwrap_or_else(|_| plan.after.clone());
-        let (arguments, lost) = undo_json(&self.ord, &plan.before, &after);
+        let written = concluded(&self.ord, plan, outcome)?;
+        let changed = written.value;
+        let seen = changed.after.as_ref().unwrap_or(&plan.after);
+        let Undo {
+            arguments,
+            lost,
+            displaced,
+        } = Undo::of(&self.ord, &plan.before, seen);
         let undo = match lost.is_empty() {
             true => Self::of("writeSchedule", arguments).map_err(|error| error.message),
             false => Err(lost.join(", ")),
         };
-        Ok(Done {
-            old: json!(changes_json(&after, &plan.before)),
-            new: json!(changes_json(&plan.before, &after)),
-            undo,
-            left: json!(format!("{after:?}")),
+        let old = json!(changes_json(seen, &plan.before));
+        let new = json!(changes_json(&plan.before, seen));
+        let mut done = Done::new(old, new, undo).leaving(json!(format!("{seen:?}")));
+        done.lost = displaced;
+        done.read_back_failed = changed.after.err();
+        Ok(Written {
+            value: done,
+            old_value: written.old_value,
+            new_value: written.new_value,
         })
     }
 
@@ -427,6 +406,30 @@ impl Operation {
         arguments.insert("slotName".to_owned(), json!(plan.slot()));
         arguments.insert("value".to_owned(), value);
         Self::of("setSlot", arguments).map_err(|error| error.message)
+    }
+}
+
+impl Done {
+    fn new(old: Value, new: Value, undo: Result<Operation, String>) -> Self {
+        Self {
+            old,
+            new,
+            undo,
+            lost: Vec::new(),
+            left: Value::Null,
+            read_back_failed: None,
+            point: None,
+        }
+    }
+
+    fn leaving(mut self, left: Value) -> Self {
+        self.left = left;
+        self
+    }
+
+    fn by(mut self, sent: PointPlan) -> Self {
+        self.point = Some(sent);
+        self
     }
 }
 

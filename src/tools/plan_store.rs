@@ -123,12 +123,12 @@ mod tests {
     use crate::clock::TestClock;
 
     fn plan(user: &str) -> WritePlan {
-        let entry = json!({"tool": "setSlot", "arguments":
-            {"ord": "slot:/A", "slotName": "b", "value": 1}});
+        let arguments = json!({"ord": "slot:/A", "slotName": "b", "value": 1});
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
         WritePlan {
             principal: Principal::User { name: user.into() },
             operations: vec![PlannedOperation {
-                operation: Operation::read(0, &entry).expect("an operation"),
+                operation: Operation::of("setSlot", arguments).expect("an operation"),
                 found: json!(0),
             }],
         }

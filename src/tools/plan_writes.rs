@@ -56,7 +56,7 @@ impl Tool for PlanWrites {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let operations = operations_of(&arguments)?;
+            let operations = operations_of(&self.gate, &arguments)?;
             let station = self.gate.reading_station(context)?;
             let mut seen = Vec::with_capacity(operations.len());
             for operation in &operations {
@@ -152,7 +152,7 @@ fn planned_schema() -> ObjectSchema {
         .required("warnings", issue("What to know before."))
 }
 
-fn operations_of(arguments: &Arguments) -> Result<Vec<Operation>, ToolError> {
+fn operations_of(gate: &SharedGate, arguments: &Arguments) -> Result<Vec<Operation>, ToolError> {
     let entries = arguments.get("operations").and_then(Value::as_array);
     let entries = entries.map_or(&[][..], Vec::as_slice);
     if entries.is_empty() || entries.len() > MOST_OPERATIONS {
@@ -164,7 +164,7 @@ fn operations_of(arguments: &Arguments) -> Result<Vec<Operation>, ToolError> {
     }
     let entries = entries.iter().enumerate();
     entries
-        .map(|(index, entry)| Operation::read(index, entry))
+        .map(|(index, entry)| Operation::read(gate, index, entry))
         .collect()
 }
 

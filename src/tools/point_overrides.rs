@@ -211,7 +211,7 @@ fn command_schema() -> ObjectSchema {
         .optional("readBackFailed", schema::string("Why the point could not be read back."))
 }
 
-fn priority_of(arguments: &Arguments) -> Result<Priority, ToolError> {
+pub(super) fn priority_of(arguments: &Arguments) -> Result<Priority, ToolError> {
     let level = arguments.integer("priority", Priority::MANUAL.level().into());
     let priority = Priority::new(level).ok();
     priority
@@ -222,7 +222,7 @@ fn priority_of(arguments: &Arguments) -> Result<Priority, ToolError> {
         })
 }
 
-fn given_value(arguments: &Arguments) -> Result<Given, ToolError> {
+pub(super) fn given_value(arguments: &Arguments) -> Result<Given, ToolError> {
     match arguments.get("value") {
         Some(Value::Null) => Err(ToolError::invalid_params(
             "null is no value to hold a point at; releasePoint ends an override.",
@@ -236,7 +236,7 @@ fn given_value(arguments: &Arguments) -> Result<Given, ToolError> {
 }
 
 /// The station times overrides at priority 8 only (Station web specification §4.8).
-fn minutes_of(arguments: &Arguments, priority: Priority) -> Result<u64, ToolError> {
+pub(super) fn minutes_of(arguments: &Arguments, priority: Priority) -> Result<u64, ToolError> {
     let minutes = arguments.count("durationMinutes", 0) as u64;
     let hint = match (priority == Priority::MANUAL, minutes) {
         (true, 0) => "An override at priority 8 needs an end: give the minutes that it shall last.",

@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::arguments::{Arguments, apply_conventions};
 use super::context::{CallContext, Principal, ToolSets};
 pub use super::definition::{
-    Annotations, Category, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput, ToolResult,
+    Annotations, Category, LONG_CALL_LIMIT, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput, ToolResult,
 };
 use super::error::{ErrorCode, RpcError, ToolError};
 pub use super::offer::{Offer, UnknownTool};
@@ -309,7 +309,7 @@ impl Registry {
 
 impl Entry {
     fn check(&self, arguments: Value) -> Result<Arguments, RpcError> {
-        let mut values = match arguments {
+        let values = match arguments {
             Value::Null => Map::new(),
             Value::Object(values) => values,
             _ => {
@@ -323,21 +323,30 @@ impl Entry {
                 .with("expected", "object"));
             }
         };
-        if !self.definition.strict_arguments && !self.definition.judges_arguments {
-            apply_conventions(
-                &self.definition.input_schema,
-                &mut values,
-                &self.definition.refused_out_of_range,
-            );
-        }
-        let values = Value::Object(values);
-        if let Some(violation) = self.validator.validate(&values).first() {
-            return Err(invalid_arguments(&self.definition.name, violation));
-        }
-        match values {
-            Value::Object(values) => Ok(Arguments::new(values)),
-            _ => Ok(Arguments::default()),
-        }
+        valid_arguments(&self.definition, &self.validator, values)
+    }
+}
+
+/// Arguments after the shared conventions, valid by the tool's own schema; `validator` is that of its checked schema.
+pub(super) fn valid_arguments(
+    definition: &ToolDefinition,
+    validator: &Validator,
+    mut values: Map<String, Value>,
+) -> Result<Arguments, RpcError> {
+    if !definition.strict_arguments && !definition.judges_arguments {
+        apply_conventions(
+            &definition.input_schema,
+            &mut values,
+            &definition.refused_out_of_range,
+        );
+    }
+    let values = Value::Object(values);
+    if let Some(violation) = validator.validate(&values).first() {
+        return Err(invalid_arguments(&definition.name, violation));
+    }
+    match values {
+        Value::Object(values) => Ok(Arguments::new(values)),
+        _ => Ok(Arguments::default()),
     }
 }
 

@@ -110,7 +110,9 @@ impl RemoveComponent {
             ord: request.ord,
         };
         let told = |error| match failure(error, request.ord) {
-            WriteFailure::Tool(error) | WriteFailure::InDoubt(error) => error,
+            WriteFailure::Tool(error)
+            | WriteFailure::InDoubt(error)
+            | WriteFailure::Partly { error, .. } => error,
             WriteFailure::Station(error) => write_error(error, &about),
         };
         let station = self.gate.station_of(context)?;

@@ -1,22 +1,33 @@
 //! `writeSchedule`: weekdays and special events of a schedule, as the calling station user.
 
-use chrono::{DateTime, NaiveDateTime, Utc};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
+use super::registry::{
+    Annotations, Category, LONG_CALL_LIMIT, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput,
+    ToolResult,
+};
 use super::result_value::time_text;
 use super::schema::{self, ObjectSchema, object};
 use super::station_access::{component_ord, scope, sentence, station_error};
 use super::write_gate::{
     SharedGate, StationWrite, WriteFailure, WriteRequest, Written, with_confirm,
 };
-use super::write_schedule_json::{changes_json, edit_of, scheduled_json, undo_json};
+use super::write_schedule_json::{Undo, changes_json, edit_of, scheduled_json};
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::station::facade::{
-    DayRule, ScheduleEditError, ScheduleOutcome, SchedulePicture, SchedulePlan, same_program,
+    DayRule, ScheduleEdit, ScheduleEditError, ScheduleOutcome, SchedulePicture, SchedulePlan,
+    StationFacade, same_program,
 };
+use crate::station::http::CallScope;
+use crate::station::ord::Ord;
 use crate::station::time::parse_client_time;
+
+/// Time that a message takes on a slow controller.
+const PER_MESSAGE: Duration = Duration::from_millis(1500);
 
 /// `writeSchedule`.
 pub struct WriteSchedule(pub SharedGate);
@@ -41,6 +52,7 @@ impl Tool for WriteSchedule {
         )))
         .output(answer_schema())
         .for_users()
+        .within(LONG_CALL_LIMIT)
     }
 
     fn run<'a>(
@@ -49,35 +61,91 @@ impl Tool for WriteSchedule {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let call = Call::of(&self.0, context, &arguments).await?;
-            let request = call.request(&arguments);
-            if !call.plan.changes_something() || arguments.boolean("dryRun", false) {
-                let rehearsed = match call.plan.changes_something() {
-                    true => Some(self.0.rehearse(context, &request).await?),
-                    false => None,
-                };
-                let mut answer = call.answer(0, &call.plan.after, None);
-                if let Some(why) = rehearsed.and_then(|one| one.needs_confirmation) {
-                    let token =
-                        self.0
-                            .confirmation_token(context, "writeSchedule", arguments.values())?;
-                    answer["needsConfirmation"] = json!(why);
-                    answer["confirm"] = json!(token);
-                }
-                if let Some(denied) = &call.plan.denied {
-                    answer["denied"] = json!(denied);
-                }
-                return Ok(ToolOutput::json(answer));
+            let text = arguments.string("ord")?;
+            let call = Call {
+                text,
+                edit: edit_of(arguments.values())?,
+                at: arguments.optional_string("at"),
+            };
+            let looking = context.at_most(STATION_CALL_LIMIT);
+            let request = WriteRequest::new("writeSchedule", "schedule", text, arguments.values());
+            if arguments.boolean("dryRun", false) {
+                let ord = component_ord(text)?;
+                let station = self.0.reading_station(context)?;
+                let plan = call.plan(&station, &scope(&looking), &ord).await?;
+                return self
+                    .rehearsed(&looking, &call, judged(request, &plan), plan)
+                    .await;
             }
+            let now = self.0.reading_station(context)?.now();
+            let look = |write: StationWrite| async {
+                let write = write;
+                let plan = call.plan(&write.station, &write.scope, &write.ord).await?;
+                Ok(plan)
+            };
+            let checked = self.0.check(&looking, &request, look).await?;
+            let is_asked = checked.needs_confirmation;
+            let plan = checked.plan;
+            let at = call.time(now, &plan)?;
+            if !plan.changes_something() {
+                return Ok(call.answer(&plan, at, 0, None));
+            }
+            let request = judged(request, &plan);
+            let is_asked = is_asked || request.destructive;
+            let context = context.at_most(time_for(plan.messages));
             let done = self
                 .0
-                .run(context, request, |write| call.write(write))
+                .run(&context, request, |write| call.write(write, plan, is_asked))
                 .await?;
-            done.answered(|(sent, after)| {
-                let verified = same_program(&after, &call.plan.after);
-                Ok(ToolOutput::json(call.answer(sent, &after, Some(verified))))
+            done.answered(|(plan, changed)| {
+                Ok(call.answer(&plan, at, changed.sent, Some(&changed.after)))
             })
         })
+    }
+}
+
+impl WriteSchedule {
+    async fn rehearsed(
+        &self,
+        context: &CallContext,
+        call: &Call<'_>,
+        request: WriteRequest<'_>,
+        plan: SchedulePlan,
+    ) -> ToolResult {
+        let at = call.time(self.0.reading_station(context)?.now(), &plan)?;
+        let rehearsed = match plan.changes_something() {
+            true => Some(self.0.rehearse(context, &request).await?),
+            false => None,
+        };
+        let mut answer = call.answer_map(&plan, at, 0, None);
+        if let Some(why) = rehearsed.and_then(|one| one.needs_confirmation) {
+            let token = self
+                .0
+                .confirmation_token(context, "writeSchedule", request.arguments)?;
+            answer.insert("needsConfirmation".to_owned(), json!(why));
+            answer.insert("confirm".to_owned(), json!(token));
+        }
+        if let Some(denied) = &plan.denied {
+            answer.insert("denied".to_owned(), json!(denied));
+        }
+        Ok(ToolOutput::json(Value::Object(answer)))
+    }
+}
+
+/// Time for a change of so many messages: each is a request, and its place is looked up before.
+pub(super) fn time_for(messages: usize) -> Duration {
+    let messages = u32::try_from(messages).unwrap_or(u32::MAX);
+    let all = STATION_CALL_LIMIT.saturating_add(PER_MESSAGE.saturating_mul(messages));
+    all.min(LONG_CALL_LIMIT)
+}
+
+/// A removed event whose days cannot be written here does not come back.
+fn judged<'a>(request: WriteRequest<'a>, plan: &SchedulePlan) -> WriteRequest<'a> {
+    let lost = |name: &str| plan.after.events.iter().all(|event| event.name != name);
+    let mut removed = plan.before.events.iter();
+    match removed.any(|old| lost(&old.name) && !matches!(old.rule, DayRule::Known(_))) {
+        true => request.removing(),
+        false => request,
     }
 }
 
@@ -190,11 +258,17 @@ fn answer_schema() -> ObjectSchema {
         )
         .optional(
             "notUndoable",
-            schema::list("What they cannot bring back.", json!({"type": "string"})),
+            schema::list("What they do not bring back as it was.", json!({"type": "string"})),
         )
         .optional(
             "verified",
             schema::boolean("Whether the program read back is the one that was wanted."),
+        )
+        .optional(
+            "readBackFailed",
+            schema::string(
+                "Why the program could not be read back; 'changes' and 'effective' are what was sent.",
+            ),
         )
         .optional(
             "denied",
@@ -212,112 +286,96 @@ fn answer_schema() -> ObjectSchema {
         )
 }
 
-/// A call with its plan.
+/// A call that was understood.
 struct Call<'a> {
     text: &'a str,
-    plan: SchedulePlan,
-    at: DateTime<Utc>,
+    edit: ScheduleEdit,
+    /// Time for which the value is told, as given.
+    at: Option<&'a str>,
 }
 
-impl<'a> Call<'a> {
-    async fn of(
-        gate: &SharedGate,
-        context: &CallContext,
-        arguments: &'a Arguments,
-    ) -> Result<Self, ToolError> {
-        let text = arguments.string("ord")?;
-        let ord = component_ord(text)?;
-        let edit = edit_of(arguments.values())?;
-        let station = gate.reading_station(context)?;
-        let plan = station.plan_schedule(&scope(context), &ord, &edit).await;
-        let plan = match plan.map_err(|error| edit_error(error, text)) {
-            Ok(plan) => plan,
-            Err(error) if arguments.boolean("dryRun", false) => return Err(error),
-            Err(error) => {
-                let request =
-                    WriteRequest::new("writeSchedule", "schedule", text, arguments.values());
-                return Err(gate.not_possible(context, &request, error).await);
-            }
-        };
-        let at = match arguments.optional_string("at").map(str::trim) {
-            None | Some("") => station.now(),
-            Some(at) => parse_client_time(at, plan.zone).map_err(|error| {
-                ToolError::invalid_params(format!("Argument 'at': {error}.")).with("argument", "at")
-            })?,
-        };
-        Ok(Self { text, plan, at })
+/// A program that was changed.
+pub(super) struct Changed {
+    /// Messages that the station took.
+    pub sent: usize,
+    /// The program read back, or why that failed.
+    pub after: Result<SchedulePicture, String>,
+}
+
+impl Call<'_> {
+    async fn plan(
+        &self,
+        station: &StationFacade,
+        scope: &CallScope,
+        ord: &Ord,
+    ) -> Result<SchedulePlan, ToolError> {
+        let plan = station.plan_schedule(scope, ord, &self.edit).await;
+        plan.map_err(|error| edit_error(error, self.text))
     }
 
-    fn request(&self, arguments: &'a Arguments) -> WriteRequest<'a> {
-        let request = WriteRequest::new("writeSchedule", "schedule", self.text, arguments.values());
-        let after = &self.plan.after;
-        let lost = |name: &str| after.events.iter().all(|event| event.name != name);
-        let mut removed = self.plan.before.events.iter();
-        // A removed event whose days cannot be written here does not come back.
-        match removed.any(|old| lost(&old.name) && !matches!(old.rule, DayRule::Known(_))) {
-            true => request.removing(),
-            false => request,
+    fn time(&self, now: DateTime<Utc>, plan: &SchedulePlan) -> Result<DateTime<Utc>, ToolError> {
+        match self.at.map(str::trim) {
+            None | Some("") => Ok(now),
+            Some(at) => parse_client_time(at, plan.zone).map_err(|error| {
+                ToolError::invalid_params(format!("Argument 'at': {error}.")).with("argument", "at")
+            }),
         }
     }
 
-    fn local(&self) -> NaiveDateTime {
-        self.at.with_timezone(&self.plan.zone).naive_local()
-    }
-
+    /// Sends what was planned; where somebody was asked, which may have taken minutes, the program must still be the one
+    /// that was found.
     async fn write(
         &self,
         write: StationWrite,
-    ) -> Result<Written<(usize, SchedulePicture)>, WriteFailure> {
+        found: SchedulePlan,
+        was_asked: bool,
+    ) -> Result<Written<(SchedulePlan, Changed)>, WriteFailure> {
+        let plan = match was_asked {
+            false => found,
+            true => {
+                let now = self.plan(&write.station, &write.scope, &write.ord).await?;
+                if now.before != found.before {
+                    return Err(changed_meanwhile(self.text, &found, &now).into());
+                }
+                now
+            }
+        };
         let outcome = write
             .station
-            .write_schedule(&write.scope, &write.ord, &self.plan)
+            .write_schedule(&write.scope, &write.ord, &plan)
             .await;
-        let ScheduleOutcome {
-            sent,
-            failure,
-            after,
-        } = outcome;
-        let before = json!(changes_json(&self.plan.after, &self.plan.before));
-        let Some(failure) = failure else {
-            let seen = after.unwrap_or_else(|reason| {
-                tracing::warn!(reason, "a schedule could not be read back");
-                self.plan.after.clone()
-            });
-            let changes = changes_json(&self.plan.before, &seen);
-            return Ok(Written::new((sent, seen)).from(before).to(json!(changes)));
-        };
-        if sent == 0 && !failure.is_in_doubt() {
-            return Err(failure.into());
-        }
-        let mut error = ToolError::internal(format!(
-            "After {sent} of {} messages: {}",
-            self.plan.messages,
-            sentence(&failure)
-        ))
-        .with("sent", sent)
-        .with("planned", self.plan.messages);
-        match &after {
-            Ok(seen) => {
-                let (undo, lost) = undo_json(self.text, &self.plan.before, seen);
-                error = error
-                    .with("observed", json!(changes_json(&self.plan.before, seen)))
-                    .with("undo", Value::Object(undo));
-                if !lost.is_empty() {
-                    error = error.with("notUndoable", json!(lost));
-                }
-            }
-            Err(reason) => error = error.with("readBackFailed", reason.clone()),
-        }
-        Err(match failure.is_in_doubt() {
-            true => WriteFailure::InDoubt(error),
-            false => WriteFailure::Tool(error),
+        let written = concluded(self.text, &plan, outcome)?;
+        Ok(Written {
+            value: (plan, written.value),
+            old_value: written.old_value,
+            new_value: written.new_value,
         })
     }
 
-    fn answer(&self, sent: usize, after: &SchedulePicture, verified: Option<bool>) -> Value {
-        let plan = &self.plan;
+    fn answer(
+        &self,
+        plan: &SchedulePlan,
+        at: DateTime<Utc>,
+        sent: usize,
+        seen: Option<&Result<SchedulePicture, String>>,
+    ) -> ToolOutput {
+        ToolOutput::json(Value::Object(self.answer_map(plan, at, sent, seen)))
+    }
+
+    /// What was changed; what would be, where nothing was read back.
+    fn answer_map(
+        &self,
+        plan: &SchedulePlan,
+        at: DateTime<Utc>,
+        sent: usize,
+        seen: Option<&Result<SchedulePicture, String>>,
+    ) -> Map<String, Value> {
+        let after = match seen {
+            Some(Ok(after)) => after,
+            Some(Err(_)) | None => &plan.after,
+        };
         let changes = changes_json(&plan.before, after);
-        let at = self.at.with_timezone(&plan.zone).fixed_offset();
+        let at = at.with_timezone(&plan.zone).fixed_offset();
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| {
             map.insert(key.to_owned(), value);
@@ -330,7 +388,7 @@ impl<'a> Call<'a> {
         put("sent", json!(sent));
         put("planned", json!(plan.messages));
         put("changes", json!(changes));
-        let local = self.local();
+        let local = at.naive_local();
         put(
             "effective",
             json!({
@@ -339,18 +397,80 @@ impl<'a> Call<'a> {
                 "after": scheduled_json(after.value_at(local)),
             }),
         );
-        if plan.changes_something() {
-            let (undo, lost) = undo_json(self.text, &plan.before, after);
-            put("undo", Value::Object(undo));
-            if !lost.is_empty() {
-                put("notUndoable", json!(lost));
+        match seen {
+            Some(Ok(seen)) => put("verified", json!(same_program(seen, &plan.after))),
+            Some(Err(reason)) => {
+                put("verified", json!(false));
+                put("readBackFailed", json!(reason));
             }
+            None => {}
         }
-        if let Some(verified) = verified {
-            put("verified", json!(verified));
+        if plan.changes_something() {
+            Undo::of(self.text, &plan.before, after).tell(&mut map);
         }
-        Value::Object(map)
+        map
     }
+}
+
+/// What became of a change, for the answer and for the records; a program that was not read back is not recorded as the
+/// new one.
+///
+/// # Errors
+/// What ended the change early, with the program as it is now where some of it was changed.
+pub(super) fn concluded(
+    ord: &str,
+    plan: &SchedulePlan,
+    outcome: ScheduleOutcome,
+) -> Result<Written<Changed>, WriteFailure> {
+    let ScheduleOutcome {
+        sent,
+        failure,
+        after,
+    } = outcome;
+    let seen = after.as_ref().ok();
+    let old_value = json!(changes_json(seen.unwrap_or(&plan.after), &plan.before));
+    let new_value = seen.map(|seen| json!(changes_json(&plan.before, seen)));
+    let Some(failure) = failure else {
+        return Ok(Written {
+            value: Changed { sent, after },
+            old_value: Some(old_value),
+            new_value,
+        });
+    };
+    let in_doubt = failure.is_in_doubt();
+    if sent == 0 && !in_doubt {
+        return Err(failure.into());
+    }
+    let mut error = ToolError::internal(format!(
+        "After {sent} of {} messages: {}",
+        plan.messages,
+        sentence(&failure)
+    ))
+    .with("sent", sent)
+    .with("planned", plan.messages);
+    match &after {
+        Ok(seen) => {
+            error = error.with("observed", new_value.clone());
+            Undo::of(ord, &plan.before, seen).tell(&mut error.data);
+        }
+        Err(reason) => error = error.with("readBackFailed", reason.clone()),
+    }
+    Err(WriteFailure::Partly {
+        error,
+        in_doubt,
+        old_value: seen.is_some().then_some(old_value),
+        new_value,
+    })
+}
+
+fn changed_meanwhile(ord: &str, found: &SchedulePlan, now: &SchedulePlan) -> ToolError {
+    ToolError::invalid_params(
+        "The program of the schedule changed while the write waited for its confirmation, so nothing was sent. Look at \
+         it with readSchedule, and call again.",
+    )
+    .with("ord", ord)
+    .with("kind", "schedule-changed")
+    .with("changed", json!(changes_json(&found.before, &now.before)))
 }
 
 /// Why a program is not changed, in the codes of the surface.

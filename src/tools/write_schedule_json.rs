@@ -185,48 +185,88 @@ pub fn changes_json(before: &SchedulePicture, after: &SchedulePicture) -> Vec<Va
     changes
 }
 
-/// The arguments that lead back from `after` to `before`, and what they cannot bring back.
-pub fn undo_json(
-    ord: &str,
-    before: &SchedulePicture,
-    after: &SchedulePicture,
-) -> (Map<String, Value>, Vec<String>) {
-    let mut undo = Map::new();
-    let mut lost = Vec::new();
-    undo.insert("ord".to_owned(), json!(ord));
-    let mut put = |name: &str, list: Vec<Value>| {
-        if !list.is_empty() {
-            undo.insert(name.to_owned(), Value::Array(list));
-        }
-    };
-    let days = before.week.iter().zip(&after.week);
-    let days = days.filter(|(old, new)| periods_json(&old.periods) != periods_json(&new.periods));
-    put(
-        "week",
-        days.map(|(old, _)| json!({"day": old.day, "periods": periods_json(&old.periods)}))
-            .collect(),
-    );
-    let mut events = Vec::new();
-    for old in &before.events {
-        match after.events.iter().find(|event| event.name == old.name) {
-            Some(new) if periods_json(&old.periods) == periods_json(&new.periods) => {}
-            Some(_) => {
-                events.push(json!({"name": old.name, "periods": periods_json(&old.periods)}))
+/// The way back from one program to another.
+pub struct Undo {
+    /// Arguments of `writeSchedule`.
+    pub arguments: Map<String, Value>,
+    /// What they cannot bring back.
+    pub lost: Vec<String>,
+    /// What comes back in another place, which counts: the first special event that covers a time gives the output.
+    pub displaced: Vec<String>,
+}
+
+impl Undo {
+    /// The arguments that lead back from `after` to `before`, and what they do not bring back as it was.
+    pub fn of(ord: &str, before: &SchedulePicture, after: &SchedulePicture) -> Self {
+        let mut undo = Self {
+            arguments: Map::new(),
+            lost: Vec::new(),
+            displaced: Vec::new(),
+        };
+        undo.arguments.insert("ord".to_owned(), json!(ord));
+        let days = before.week.iter().zip(&after.week);
+        let days =
+            days.filter(|(old, new)| periods_json(&old.periods) != periods_json(&new.periods));
+        let days =
+            days.map(|(old, _)| json!({"day": old.day, "periods": periods_json(&old.periods)}));
+        undo.put("week", days.collect());
+        undo.events(before, after);
+        let added = after.events.iter();
+        let added = added.filter(|new| before.events.iter().all(|old| old.name != new.name));
+        undo.put("removeEvents", added.map(|new| json!(new.name)).collect());
+        undo
+    }
+
+    fn events(&mut self, before: &SchedulePicture, after: &SchedulePicture) {
+        let left = |name: &str| after.events.iter().find(|event| event.name == name);
+        let mut events = Vec::new();
+        for (place, old) in before.events.iter().enumerate() {
+            match left(&old.name) {
+                Some(new) if periods_json(&old.periods) == periods_json(&new.periods) => {}
+                Some(_) => {
+                    events.push(json!({"name": old.name, "periods": periods_json(&old.periods)}));
+                }
+                None => match event_json(old) {
+                    Some(event) => {
+                        events.push(event);
+                        let later = before.events.iter().skip(place + 1);
+                        let passed: Vec<&str> = later
+                            .filter(|event| left(&event.name).is_some())
+                            .map(|event| event.name.as_str())
+                            .collect();
+                        if !passed.is_empty() {
+                            self.displaced.push(format!(
+                                "the place of the special event {}: it comes back last, and where days overlap {} will \
+                                 win over it, as the first in the list does",
+                                old.name,
+                                passed.join(", ")
+                            ));
+                        }
+                    }
+                    None => self.lost.push(format!(
+                        "the special event {}, whose days cannot be written here ({})",
+                        old.name, old.days_text
+                    )),
+                },
             }
-            None => match event_json(old) {
-                Some(event) => events.push(event),
-                None => lost.push(format!(
-                    "the special event {}, whose days cannot be written here ({})",
-                    old.name, old.days_text
-                )),
-            },
+        }
+        self.put("events", events);
+    }
+
+    fn put(&mut self, name: &str, list: Vec<Value>) {
+        if !list.is_empty() {
+            self.arguments.insert(name.to_owned(), Value::Array(list));
         }
     }
-    put("events", events);
-    let added = after.events.iter();
-    let added = added.filter(|new| before.events.iter().all(|old| old.name != new.name));
-    put("removeEvents", added.map(|new| json!(new.name)).collect());
-    (undo, lost)
+
+    /// Adds `undo`, and `notUndoable` where something does not come back as it was.
+    pub fn tell(self, answer: &mut Map<String, Value>) {
+        let lost: Vec<String> = self.lost.into_iter().chain(self.displaced).collect();
+        answer.insert("undo".to_owned(), Value::Object(self.arguments));
+        if !lost.is_empty() {
+            answer.insert("notUndoable".to_owned(), json!(lost));
+        }
+    }
 }
 
 fn event_json(event: &EventPicture) -> Option<Value> {

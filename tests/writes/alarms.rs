@@ -182,6 +182,36 @@ async fn a_lost_answer_is_in_doubt_with_the_record_read_again_and_ends_the_call(
 }
 
 #[tokio::test]
+async fn an_alarm_that_is_no_longer_listed_is_called_acknowledged_only_by_who_did_it() {
+    for is_lost in [false, true] {
+        let site = desk().await;
+        // oBIX lists open alarms only, and the second one closes when it is acknowledged.
+        let switches = site.frozen.station.switches();
+        switches.change(|switches| switches.export.csv_exporter = false);
+        let (scope, id) = (scope(), uuid(1));
+        let alarms = site.admin.alarms_to_acknowledge(&scope, AlarmChoice::Uuid(&id));
+        let alarms = alarms.await.expect("alarms");
+        if is_lost {
+            site.break_next_write(Interface::Obix, FaultKind::CutAfter);
+        }
+        let acks = site.admin.acknowledge_alarms(&scope, alarms).await;
+        assert_eq!(state(&site, 1).0, AckState::Acked);
+        match (&acks[0].ending, &acks[0].after) {
+            (AckEnding::Done(AckRoute::Obix), Ok(after)) if !is_lost => {
+                assert_eq!(
+                    (after.is_acknowledged, after.is_open),
+                    (Some(true), Some(false))
+                );
+            }
+            (AckEnding::InDoubt(_), Err(reason)) if is_lost => {
+                assert!(reason.contains("no longer listed"), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_reader_is_refused_and_a_station_without_obix_alarms_says_what_is_missing() {
     let site = desk().await;
     let viewer = facade(&site.frozen, accounts::VIEWER);
@@ -269,6 +299,11 @@ async fn who_may_not_acknowledge_is_told_and_recorded() {
         .failure(ADMIN, "ackAlarm", json!({"uuid": "77"}))
         .await;
     assert_eq!((code, &data["uuid"]), (-32006, &json!("77")));
+    let line = office.last_line(1, 3);
+    assert_eq!(
+        (&line["outcome"], &line["policy"]),
+        (&json!("refused"), &json!("not-possible"))
+    );
     assert_eq!(state(&office.site, 0).0, AckState::Unacked);
 }
 

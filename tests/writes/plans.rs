@@ -3,6 +3,7 @@
 use mock_station::faults::{FaultKind, Interface};
 use mock_station::model::accounts::{ADMIN, OPERATOR, VIEWER};
 use niagara_bridge::audit::AuditOptions;
+use niagara_bridge::station::priority::Priority;
 use serde_json::{Value, json};
 
 use crate::office::{OTHER_POINT, OWN_POINT, Office, context};
@@ -226,6 +227,93 @@ async fn a_plan_is_no_way_around_the_limit_of_overrides() {
         assert_eq!(shown["planId"], Value::Null, "there is nothing to apply");
     }
     assert_eq!(office.site.writes(), []);
+}
+
+fn held(value: Value, priority: u8, minutes: Value) -> Value {
+    json!({"tool": "overridePoint", "arguments": {
+        "ord": OTHER_POINT, "value": value, "priority": priority, "durationMinutes": minutes}})
+}
+
+#[tokio::test]
+async fn planned_arguments_are_held_to_what_the_tool_itself_takes() {
+    let office = Office::with(json!({"maxOverrideMinutes": 60}), AuditOptions::default()).await;
+    add_schedules(&office.site);
+    let schedule = |part: &str, value: Value| {
+        json!({"tool": "writeSchedule", "arguments":
+            {"ord": "station:|slot:/Logic/Occupancy", part: value}})
+    };
+    let with = |mut operation: Value, name: &str, value: Value| {
+        operation["arguments"][name] = value;
+        operation
+    };
+    for wrong in [
+        held(json!(22), 1, json!(10)),
+        held(json!(22), 8, json!(0)),
+        held(json!(22), 8, json!(525_601)),
+        held(json!(22), 8, json!(u64::MAX)),
+        held(json!(22), 8, json!(-5)),
+        held(json!(22), 9, json!(10)),
+        held(Value::Null, 8, json!(10)),
+        point(OTHER_POINT, json!(22), 17),
+        schedule("removeEvents", json!("Christmas")),
+        schedule(
+            "events",
+            json!([{"name": "Christmas", "month": "12", "day": 24, "periods": []}]),
+        ),
+        with(slot("long", json!(1)), "dryRun", json!(true)),
+        with(schedule("removeEvents", json!(["x"])), "dryRun", json!(true)),
+        with(slot("long", json!(1)), "confirm", json!("x")),
+    ] {
+        let operations = json!({"operations": [slot("integer", json!(1)), wrong]});
+        let (code, data) = office.failure(ADMIN, "planWrites", operations).await;
+        assert_eq!((code, &data["index"]), (-32602, &json!(1)), "{wrong}: {data}");
+    }
+    // An emergency override has no end, whatever the plan says of it.
+    let emergency = plan(&office, json!([held(json!(22), 1, json!(0))])).await;
+    assert_eq!(kinds(&emergency, "problems")[0], ["override"], "{emergency}");
+    let timed = plan(&office, json!([held(json!(22), 8, json!(10.0))])).await;
+    assert_eq!(timed["ready"], json!(true), "{timed}");
+    assert_eq!(office.site.writes(), []);
+}
+
+#[tokio::test]
+async fn a_long_plan_waits_once_for_all_its_points_and_reads_each_back() {
+    // 25 waits would take longer than a call of one write has.
+    let office = Office::with(json!({"readbackDelayMs": 400}), AuditOptions::default()).await;
+    let confirmed = [Priority::EMERGENCY, Priority::MANUAL];
+    let levels = Priority::all().filter(|level| !confirmed.contains(level));
+    let levels: Vec<u8> = levels.map(Priority::level).collect();
+    let writes = [OTHER_POINT, OWN_POINT].into_iter();
+    let writes = writes.flat_map(|ord| levels.iter().map(move |level| point(ord, json!(20), *level)));
+    let writes: Vec<Value> = writes.take(25).collect();
+    assert_eq!(writes.len(), 25);
+    let shown = plan(&office, json!(writes)).await;
+    let apply = json!({"planId": shown["planId"]});
+    let done = office.answer(ADMIN, "applyWrites", apply).await;
+    assert_eq!(done["applied"], json!(25));
+    for (number, one) in done["operations"].as_array().expect("results").iter().enumerate() {
+        let highest = number % levels.len() == 0;
+        assert_eq!(one["winning"], json!(highest), "{one}");
+        assert_eq!(one["activeLevel"], json!("2"), "{one}");
+        assert_eq!(one.get("readBackFailed"), None, "{one}");
+    }
+    office.last_line(25, 25);
+}
+
+#[tokio::test]
+async fn an_operation_is_not_begun_when_its_answer_could_not_be_awaited() {
+    let office = Office::new().await;
+    let shown = plan(&office, json!([slot("long", json!(5))])).await;
+    let mut hurried = context(Some(ADMIN.user));
+    hurried.deadline = std::time::Instant::now() + std::time::Duration::from_secs(2);
+    let apply = json!({"planId": shown["planId"]});
+    let answer = office.call(hurried, "applyWrites", apply).await;
+    let (code, data) = crate::office::failure_of(&answer.expect("answered"));
+    assert_eq!((code, &data["kind"]), (-32603, &json!("station-timeout")));
+    assert_eq!(data.get("inDoubt"), None, "{data}");
+    assert_eq!(data["operations"][0]["outcome"], json!("not-tried"), "{data}");
+    assert_eq!(office.site.writes(), []);
+    assert_eq!(office.records("intent").len(), 0);
 }
 
 #[tokio::test]

@@ -180,8 +180,12 @@ impl StationFacade {
         let after = match &ending {
             AckEnding::WasAcknowledged | AckEnding::NotTried => Ok(before.clone()),
             // The caller's own time may be over.
-            AckEnding::InDoubt(_) => self.alarm_again(&doubt_scope(), &before).await,
-            AckEnding::Done(_) | AckEnding::Refused(_) => self.alarm_again(scope, &before).await,
+            AckEnding::InDoubt(_) => listed(self.alarm_again(&doubt_scope(), &before).await),
+            AckEnding::Refused(_) => listed(self.alarm_again(scope, &before).await),
+            AckEnding::Done(_) => {
+                let again = self.alarm_again(scope, &before).await;
+                again.map(|found| found.unwrap_or_else(|| closed(&before)))
+            }
         };
         AlarmAck {
             before,
@@ -263,12 +267,12 @@ impl StationFacade {
         .await
     }
 
-    /// The record as the station has it now; one that oBIX no longer lists among the open ones is closed.
+    /// The record as the station has it now; none when it does not list it, as oBIX with closed ones.
     async fn alarm_again(
         &self,
         scope: &CallScope,
         alarm: &AlarmRecord,
-    ) -> Result<AlarmRecord, String> {
+    ) -> Result<Option<AlarmRecord>, String> {
         let second = TimeDelta::seconds(1);
         let filter = AlarmFilter {
             uuid: alarm.uuid.as_deref(),
@@ -291,16 +295,25 @@ impl StationFacade {
             outcome => outcome,
         };
         let page = found.map_err(|error| error.to_string())?;
-        Ok(page
-            .alarms
-            .into_iter()
-            .next()
-            .unwrap_or_else(|| AlarmRecord {
-                ack_state: Some("acked".to_owned()),
-                is_acknowledged: Some(true),
-                is_open: Some(false),
-                ..alarm.clone()
-            }))
+        Ok(page.alarms.into_iter().next())
+    }
+}
+
+/// A record that is looked for and not known to have been acknowledged by us.
+fn listed(found: Result<Option<AlarmRecord>, String>) -> Result<AlarmRecord, String> {
+    found?.ok_or_else(|| {
+        "the alarm is no longer listed: it is closed, or was removed, and by whom is not known"
+            .to_owned()
+    })
+}
+
+/// An acknowledged alarm that left the list of open ones.
+fn closed(alarm: &AlarmRecord) -> AlarmRecord {
+    AlarmRecord {
+        ack_state: Some("acked".to_owned()),
+        is_acknowledged: Some(true),
+        is_open: Some(false),
+        ..alarm.clone()
     }
 }
 

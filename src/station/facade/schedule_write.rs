@@ -26,7 +26,7 @@ use crate::station::http::CallScope;
 use crate::station::ord::Ord;
 use crate::station::value::DynamicEnum;
 
-/// Most messages of one call, which has nine seconds: each takes two requests.
+/// Most messages of one call, which has less than two minutes: each takes two requests.
 const MOST_MESSAGES: usize = 60;
 
 /// Parts of a schedule that have no operator flag take admin write (Station web specification §4.8).
@@ -302,10 +302,15 @@ impl StationFacade {
             return Ok(());
         };
         // An event on the wrong days is worse than none; after a lost answer nothing more is sent.
-        if doubt(&error).is_none() && self.remove_part(scope, events, &name).await.is_ok() {
-            *sent = before;
+        if doubt(&error).is_some() {
+            return Err(error);
         }
-        Err(error)
+        // The caller's own time may be over.
+        let Err(second) = self.remove_part(&doubt_scope(), events, &name).await else {
+            *sent = before;
+            return Err(error);
+        };
+        Err(left_half_made(&format!("{}/{name}", events.ord), &error, &second))
     }
 
     async fn fill_event(
@@ -362,6 +367,7 @@ impl StationFacade {
         value: Json,
     ) -> WriteResult<()> {
         let what = format!("{}/{slot}", target.ord);
+        in_time(scope, &what)?;
         let work = self.boxp().set_property(scope, &target.handle, slot, value);
         self.change(target, &what, NEEDS, work).await
     }
@@ -373,6 +379,7 @@ impl StationFacade {
         name: &str,
     ) -> WriteResult<()> {
         let what = format!("{}/{name}", target.ord);
+        in_time(scope, &what)?;
         let operation = json!({"nm": "v", "h": target.handle, "n": name});
         let work = self.boxp().synchronise(scope, &what, operation);
         self.change(target, &what, NEEDS, work).await.map(drop)
@@ -387,6 +394,7 @@ impl StationFacade {
         body: Json,
     ) -> WriteResult<String> {
         let what = format!("{}/{name}", target.ord);
+        in_time(scope, &what)?;
         let operation = json!({"nm": "a", "h": target.handle, "n": name, "b": body});
         let work = self.boxp().synchronise(scope, &what, operation);
         let answer = self.change(target, &what, NEEDS, work).await?;
@@ -435,6 +443,30 @@ fn target(node: Option<&Node>, path: &str) -> WriteResult<WriteTarget> {
             target: ord,
             detail: "it did not tell the component's handle".to_owned(),
         }),
+    }
+}
+
+fn in_time(scope: &CallScope, what: &str) -> WriteResult<()> {
+    match scope.may_begin_write() {
+        true => Ok(()),
+        false => Err(WriteError::OutOfTime {
+            target: what.to_owned(),
+        }),
+    }
+}
+
+/// A special event that could neither be finished nor removed.
+fn left_half_made(target: &str, error: &WriteError, second: &WriteError) -> WriteError {
+    match doubt(second) {
+        Some(cause) => WriteError::InDoubt {
+            target: target.to_owned(),
+            cause: format!("{error}; then the answer to removing the half-made event was lost ({cause})"),
+            reread: Reread::Nothing,
+        },
+        None => WriteError::Refused {
+            target: target.to_owned(),
+            detail: format!("{error}; the half-made event stays, because it could not be removed ({second})"),
+        },
     }
 }
 

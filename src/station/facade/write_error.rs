@@ -98,6 +98,12 @@ pub enum WriteError {
         shortened(detail)
     )]
     Refused { target: String, detail: String },
+    /// The caller's time ends too soon for the station's answer, or the caller gave up; this was not sent.
+    #[error(
+        "{} was not changed, because the time of the call is over or the call was cancelled",
+        shortened(target)
+    )]
+    OutOfTime { target: String },
     /// The request went out and its answer was lost: the station may have done it or not. It was not repeated.
     #[error(
         "whether the station changed {} is unknown: {}; it was not sent again, {}",

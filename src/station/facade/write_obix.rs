@@ -1,13 +1,11 @@
 //! Commanding a point over oBIX, which reaches levels 8 and 1 (oBIX specification §6).
 
-use std::time::Duration;
-
 use super::StationFacade;
 use super::error::FacadeError;
 use super::obix_routes::{obix_path, reading_of_obix};
 use super::write_error::{Reread, WriteError, WriteResult};
 use super::write_plan::{PointPlan, Way};
-use super::write_point::{PointCommand, PointObserved, PointOrder, WriteRoute, bad_value};
+use super::write_point::{PointObserved, PointOrder, bad_value};
 use super::write_target::{doubt, doubt_scope};
 use super::write_value::point_value;
 use crate::station::boxp::point::PointKind;
@@ -86,8 +84,7 @@ impl StationFacade {
         scope: &CallScope,
         plan: &PointPlan,
         way: &ObixWay,
-        settle: Duration,
-    ) -> WriteResult<PointCommand> {
+    ) -> WriteResult<()> {
         let priority = plan.order.priority;
         let work = async {
             Ok(self
@@ -95,55 +92,34 @@ impl StationFacade {
                 .command_point(scope, &way.address, way.operation, &way.argument)
                 .await?)
         };
-        if let Err(error) = self.over_obix(work).await {
-            let error = WriteError::from(error);
-            let Some(cause) = doubt(&error).map(str::to_owned) else {
-                return Err(error);
-            };
-            let seen = self
-                .observe_by_obix(&doubt_scope(), &way.path, &way.address, priority)
-                .await;
-            return Err(WriteError::InDoubt {
-                target: plan.ord.clone(),
-                cause,
-                reread: match seen {
-                    Ok(observed) => Reread::Point(Box::new(observed)),
-                    Err(reason) => Reread::Failed(reason),
-                },
-            });
-        }
-        let asleep = async {
-            tokio::time::sleep(settle).await;
-            Ok(())
+        let Err(error) = self.over_obix(work).await else {
+            return Ok(());
         };
-        let observed = match scope.run("waiting for the point to act", asleep).await {
-            Ok(()) => {
-                self.observe_by_obix(scope, &way.path, &way.address, priority)
-                    .await
-            }
-            Err(error) => Err(error.to_string()),
+        let error = WriteError::from(error);
+        let Some(cause) = doubt(&error).map(str::to_owned) else {
+            return Err(error);
         };
-        Ok(PointCommand {
-            ord: plan.ord.clone(),
-            priority,
-            requested: plan.requested.clone(),
-            previous: plan.previous.clone(),
-            route: WriteRoute::Obix,
-            observed,
+        let seen = self.observe_by_obix(&doubt_scope(), way, priority).await;
+        Err(WriteError::InDoubt {
+            target: plan.ord.clone(),
+            cause,
+            reread: match seen {
+                Ok(observed) => Reread::Point(Box::new(observed)),
+                Err(reason) => Reread::Failed(reason),
+            },
         })
     }
 
-    async fn observe_by_obix(
+    pub(super) async fn observe_by_obix(
         &self,
         scope: &CallScope,
-        path: &SlotPath,
-        address: &ObixPath,
+        way: &ObixWay,
         priority: Priority,
     ) -> Result<PointObserved, String> {
-        let read = self.over_obix(async { Ok(self.obix().read_point(scope, address).await?) });
+        let read = self.over_obix(async { Ok(self.obix().read_point(scope, &way.address).await?) });
         let point = read.await.map_err(|error| error.to_string())?;
         Ok(PointObserved {
-            reading: reading_of_obix(path, &point),
+            reading: reading_of_obix(&way.path, &point),
             input: input_of(&point, priority),
             expires: point.override_expiration,
         })

@@ -63,11 +63,15 @@ impl PointPlan {
         }
     }
 
-    /// Whether an override carries the command out that lasts until somebody releases it, though none was asked for.
+    /// Whether an override carries the command out that lasts until somebody releases it: the station times those of
+    /// level 8 only (Station web specification §4.8).
     pub fn is_endless(&self) -> bool {
-        self.route() != WriteRoute::Input
-            && self.order.overriding.is_none()
-            && self.requested != Value::Null
+        let is_timed = self.order.priority == Priority::MANUAL
+            && self
+                .order
+                .overriding
+                .is_some_and(|duration| !duration.is_zero());
+        self.route() != WriteRoute::Input && !is_timed && self.requested != Value::Null
     }
 
     /// The value as the contract writes it (Tool surface §8.4).

@@ -140,20 +140,75 @@ impl StationFacade {
         plan: PointPlan,
         settle: Duration,
     ) -> WriteResult<PointCommand> {
-        match &plan.way {
-            Way::Box(way) => match self.command_by_box(scope, ord, &plan, way, settle).await {
-                // No server session is free, say: nothing was sent.
-                Err(WriteError::Facade(error)) if self.may_fall_back(&error) => {
-                    let refusal = error.clone();
-                    let other = self.plan_by_obix(scope, ord, &plan.order, error).await?;
-                    if other.is_endless() && !plan.order.may_be_endless {
-                        return Err(refusal.into());
-                    }
-                    Box::pin(self.carry_out_point(scope, ord, other, settle)).await
+        let sent = self.send_point(scope, ord, plan).await?;
+        let observed = self.read_point_back(scope, ord, &sent, settle).await;
+        Ok(PointCommand {
+            priority: sent.order.priority,
+            route: sent.route(),
+            ord: sent.ord,
+            requested: sent.requested,
+            previous: sent.previous,
+            observed,
+        })
+    }
+
+    /// Sends a planned command with one message, and gives the plan as it was carried out.
+    ///
+    /// # Errors
+    /// As [`StationFacade::command_point`].
+    pub async fn send_point(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        plan: PointPlan,
+    ) -> WriteResult<PointPlan> {
+        let sent = match &plan.way {
+            Way::Box(way) => self.command_by_box(scope, ord, &plan, way).await,
+            Way::Obix(way) => self.command_by_obix(scope, &plan, way).await,
+        };
+        match sent {
+            // No server session is free, say: nothing was sent.
+            Err(WriteError::Facade(error))
+                if matches!(plan.way, Way::Box(_)) && self.may_fall_back(&error) =>
+            {
+                let refusal = error.clone();
+                let other = self.plan_by_obix(scope, ord, &plan.order, error).await?;
+                if other.is_endless() && !plan.order.may_be_endless {
+                    return Err(refusal.into());
                 }
-                outcome => outcome,
-            },
-            Way::Obix(way) => self.command_by_obix(scope, &plan, way, settle).await,
+                Box::pin(self.send_point(scope, ord, other)).await
+            }
+            Err(error) => Err(error),
+            Ok(()) => Ok(plan),
+        }
+    }
+
+    /// The point after a command, when it had time to act on it.
+    ///
+    /// # Errors
+    /// Why it could not be read.
+    pub async fn read_point_back(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        sent: &PointPlan,
+        settle: Duration,
+    ) -> Result<PointObserved, String> {
+        let asleep = async {
+            tokio::time::sleep(settle).await;
+            Ok(())
+        };
+        scope
+            .run("waiting for the point to act", asleep)
+            .await
+            .map_err(|error| error.to_string())?;
+        let priority = sent.order.priority;
+        match &sent.way {
+            Way::Box(_) => self
+                .observe_point(scope, ord, priority)
+                .await
+                .map_err(|error| error.to_string()),
+            Way::Obix(way) => self.observe_by_obix(scope, way, priority).await,
         }
     }
 
@@ -163,8 +218,7 @@ impl StationFacade {
         ord: &Ord,
         plan: &PointPlan,
         way: &BoxWay,
-        settle: Duration,
-    ) -> WriteResult<PointCommand> {
+    ) -> WriteResult<()> {
         let target = &way.target;
         let priority = plan.order.priority;
         let sent = match &way.action {
@@ -196,38 +250,10 @@ impl StationFacade {
                     .await
             }
         };
-        if let Err(error) = sent {
-            return Err(self.point_doubt(ord, priority, error).await);
+        match sent {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.point_doubt(ord, priority, error).await),
         }
-        Ok(PointCommand {
-            ord: plan.ord.clone(),
-            priority,
-            requested: plan.requested.clone(),
-            previous: plan.previous.clone(),
-            route: plan.route(),
-            observed: self.read_back(scope, ord, priority, settle).await,
-        })
-    }
-
-    /// The point after a command, when it had time to act on it.
-    async fn read_back(
-        &self,
-        scope: &CallScope,
-        ord: &Ord,
-        priority: Priority,
-        settle: Duration,
-    ) -> Result<PointObserved, String> {
-        let asleep = async {
-            tokio::time::sleep(settle).await;
-            Ok(())
-        };
-        scope
-            .run("waiting for the point to act", asleep)
-            .await
-            .map_err(|error| error.to_string())?;
-        self.observe_point(scope, ord, priority)
-            .await
-            .map_err(|error| error.to_string())
     }
 
     async fn observe_point(

@@ -11,6 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::station::error::{CallTime, StationError};
 
+/// Least time that a write is begun with: one whose answer the caller's own deadline cuts off is in doubt for nothing.
+const LEAST_WRITE_TIME: Duration = Duration::from_millis(1500);
+
 /// Hears of each request that the station answered and of each row that it sent; steps of a call that takes long.
 pub trait RequestCount: fmt::Debug + Send + Sync {
     fn answered(&self);
@@ -135,6 +138,18 @@ impl CallScope {
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline
             .map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether the next of several writes may be begun: the time left is enough for its answer, and nobody has given up.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use niagara_bridge::station::http::CallScope;
+    /// assert!(CallScope::unlimited().may_begin_write());
+    /// assert!(!CallScope::within(Duration::from_secs(1)).may_begin_write());
+    /// ```
+    pub fn may_begin_write(&self) -> bool {
+        !self.cancel.is_cancelled() && self.remaining().is_none_or(|left| left >= LEAST_WRITE_TIME)
     }
 
     /// The token that ends the call early.

@@ -1,9 +1,16 @@
 //! A look at the station before a write: nobody is asked to confirm what cannot be written, and a secret is known to be
 //! one before anything is recorded.
 
+use std::time::Duration;
+
 use super::error::{About, failed};
-use super::{StationWrite, Stop, WriteFailure, WriteGate, WriteRequest, reason, scope};
+use super::{Pass, StationWrite, Stop, WriteFailure, WriteGate, WriteRequest};
+use super::{on_disk, reason, scope};
+use crate::audit::{Ending, Verdict};
 use crate::tools::{CallContext, ErrorCode, ToolError};
+
+/// The word of the records for a write that the station would not take, as a look at it showed.
+const NOT_POSSIBLE: &str = "not-possible";
 
 /// A write that was found to be possible.
 #[derive(Debug)]
@@ -60,8 +67,8 @@ impl WriteGate {
                 let about = About::of(&context.principal, request);
                 let (_, error, _) = failed(&about, failure);
                 let stop = Stop {
-                    error,
-                    policy: "not-possible",
+                    error: with_members(error, &about),
+                    policy: NOT_POSSIBLE,
                     path: Some(path),
                 };
                 self.record_refusal(context, request, &stop).await;
@@ -78,16 +85,33 @@ impl WriteGate {
         request: &WriteRequest<'_>,
         error: ToolError,
     ) -> ToolError {
-        let error = match error.code {
-            ErrorCode::PermissionDenied => About::of(&context.principal, request).on(error),
-            _ => error,
-        };
         let stop = Stop {
-            error,
-            policy: "not-possible",
+            error: with_members(error, &About::of(&context.principal, request)),
+            policy: NOT_POSSIBLE,
             path: None,
         };
         self.record_refusal(context, request, &stop).await;
         stop.error
+    }
+
+    /// Records that writes which were let through are not sent after all, because a look at the station since then found
+    /// them impossible.
+    pub async fn withdraw(&self, passes: Vec<Pass>, error: &ToolError) {
+        for pass in passes {
+            let text = pass.recorded_text(error);
+            let code = error.code.code();
+            let ending = Ending::not_done(Verdict::Refused, Duration::ZERO, code, text);
+            self.note(&pass.tool, Verdict::Refused);
+            let trail = self.trail.clone();
+            on_disk(move || trail.refused(&pass.attempt, NOT_POSSIBLE, &ending)).await;
+        }
+    }
+}
+
+/// A refusal for want of permission carries who, what and where; other errors have members of their own.
+fn with_members(error: ToolError, about: &About<'_>) -> ToolError {
+    match error.code {
+        ErrorCode::PermissionDenied => about.on(error),
+        _ => error,
     }
 }

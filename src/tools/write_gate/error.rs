@@ -49,17 +49,39 @@ pub(super) fn refused(about: &About<'_>, refusal: &Refusal) -> ToolError {
         .with("remedy", refusal.remedy.clone())
 }
 
-/// What a failure is called in the records, what is answered, and what was read back.
-pub(super) fn failed(
-    about: &About<'_>,
-    failure: WriteFailure,
-) -> (Verdict, ToolError, Option<Json>) {
+/// What is recorded of the values of a failed write: those before, where they are known, and those read back.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    pub old: Option<Json>,
+    pub new: Option<Json>,
+}
+
+/// What a failure is called in the records, what is answered, and what the records tell of the values.
+pub(super) fn failed(about: &About<'_>, failure: WriteFailure) -> (Verdict, ToolError, Values) {
+    let read_back = |new: Option<Json>| Values { old: None, new };
     match failure {
-        WriteFailure::Tool(error) => (Verdict::Failed, error, None),
+        WriteFailure::Tool(error) => (Verdict::Failed, error, Values::default()),
         WriteFailure::InDoubt(error) => {
             let error = about.on(error).with("inDoubt", true);
             let seen = error.data.get("observed").cloned();
-            (Verdict::InDoubt, error, seen)
+            (Verdict::InDoubt, error, read_back(seen))
+        }
+        WriteFailure::Partly {
+            error,
+            in_doubt,
+            old_value,
+            new_value,
+        } => {
+            let error = about.on(error);
+            let (verdict, error) = match in_doubt {
+                true => (Verdict::InDoubt, error.with("inDoubt", true)),
+                false => (Verdict::Failed, error),
+            };
+            let values = Values {
+                old: old_value,
+                new: new_value,
+            };
+            (verdict, error, values)
         }
         WriteFailure::Station(error) => {
             let verdict = match is_in_doubt(&error) {
@@ -70,7 +92,7 @@ pub(super) fn failed(
                 WriteError::InDoubt { reread, .. } => observed(reread),
                 _ => None,
             };
-            (verdict, write_error(error, about), seen)
+            (verdict, write_error(error, about), read_back(seen))
         }
     }
 }
@@ -136,6 +158,7 @@ pub fn write_error(error: WriteError, about: &About<'_>) -> ToolError {
         WriteError::Refused { detail, .. } => {
             about.on(ToolError::internal(text)).with("detail", detail)
         }
+        WriteError::OutOfTime { .. } => about.on(ToolError::station("station-timeout", text)),
         WriteError::InDoubt { cause, reread, .. } => {
             let error = in_doubt(about, text).with("detail", cause);
             match (observed(&reread), reread) {

@@ -91,6 +91,22 @@ impl Pass {
     pub fn write(&self) -> &StationWrite {
         &self.write
     }
+
+    /// Whether somebody said yes to it, which may have taken minutes.
+    pub fn was_confirmed(&self) -> bool {
+        self.policy == CONFIRMED
+    }
+
+    /// What the records say of a failure: errors repeat the value that they complain of.
+    fn recorded_text(&self, error: &ToolError) -> String {
+        match self.attempt.has_secret_value() {
+            true => format!(
+                "{}; the text is left out, because the value is a secret",
+                error.code.meaning()
+            ),
+            false => error.message.clone(),
+        }
+    }
 }
 
 /// What the gate says to writes before they are sent.
@@ -279,18 +295,12 @@ impl WriteGate {
                 Ok(written.value),
             ),
             Err(failure) => {
-                let (verdict, error, seen) = error::failed(&about, failure);
+                let (verdict, error, values) = error::failed(&about, failure);
                 let code = error.code.code();
-                // Errors repeat the value that they complain of.
-                let message = match pass.attempt.has_secret_value() {
-                    true => format!(
-                        "{}; the text is left out, because the value is a secret",
-                        error.code.meaning()
-                    ),
-                    false => error.message.clone(),
-                };
+                let message = pass.recorded_text(&error);
                 let mut ending = Ending::not_done(verdict, took, code, message);
-                ending.new_value = seen;
+                ending.old_value = values.old;
+                ending.new_value = values.new;
                 (ending, Err(error))
             }
         };

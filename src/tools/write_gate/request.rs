@@ -218,6 +218,15 @@ pub enum WriteFailure {
     Tool(ToolError),
     /// The station may have done it; answered with `inDoubt`.
     InDoubt(ToolError),
+    /// Some of it was done before it failed; the values are what is recorded of it.
+    Partly {
+        error: ToolError,
+        /// Whether the message that failed may have been carried out.
+        in_doubt: bool,
+        old_value: Option<Value>,
+        /// As it was read back.
+        new_value: Option<Value>,
+    },
 }
 
 impl From<WriteError> for WriteFailure {
