@@ -442,7 +442,10 @@ fn result_schema() -> ObjectSchema {
             "observedOut",
             schema::string("Display text of a point's output, read back when all was sent."),
         )
-        .optional("observedStatus", text("Status words in braces, {ok} when none is set."))
+        .optional(
+            "observedStatus",
+            text("Status words in braces, {ok} when none is set."),
+        )
         .optional(
             "activeLevel",
             text("What commands the output then: 1 to 16, or def for the fallback."),

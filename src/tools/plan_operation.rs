@@ -115,10 +115,7 @@ impl Operation {
     }
 
     /// The operation with arguments that are valid by the tool's schema.
-    pub(super) fn of(
-        tool: &'static str,
-        arguments: Map<String, Value>,
-    ) -> Result<Self, ToolError> {
+    pub(super) fn of(tool: &'static str, arguments: Map<String, Value>) -> Result<Self, ToolError> {
         let arguments = Arguments::new(arguments);
         let text = |name: &str| match arguments.get(name) {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.clone()),

@@ -12,7 +12,8 @@ use tracing::Instrument;
 use super::arguments::{Arguments, apply_conventions};
 use super::context::{CallContext, Principal, ToolSets};
 pub use super::definition::{
-    Annotations, Category, LONG_CALL_LIMIT, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput, ToolResult,
+    Annotations, Category, LONG_CALL_LIMIT, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput,
+    ToolResult,
 };
 use super::error::{ErrorCode, RpcError, ToolError};
 pub use super::offer::{Offer, UnknownTool};

@@ -187,9 +187,14 @@ async fn an_alarm_that_is_no_longer_listed_is_called_acknowledged_only_by_who_di
         let site = desk().await;
         // oBIX lists open alarms only, and the second one closes when it is acknowledged.
         let switches = site.frozen.station.switches();
-        switches.change(|switches| switches.export.csv_exporter = false);
+        switches.change(|switches| {
+            switches.export.csv_exporter = false;
+            switches.boxs.present = false;
+        });
         let (scope, id) = (scope(), uuid(1));
-        let alarms = site.admin.alarms_to_acknowledge(&scope, AlarmChoice::Uuid(&id));
+        let alarms = site
+            .admin
+            .alarms_to_acknowledge(&scope, AlarmChoice::Uuid(&id));
         let alarms = alarms.await.expect("alarms");
         if is_lost {
             site.break_next_write(Interface::Obix, FaultKind::CutAfter);

@@ -34,7 +34,10 @@ impl<F: Fn() + Send + Sync> ClientPort for Decider<F> {
 
     fn ask(&self, _: Question) -> BoxFuture<'_, Result<Value, String>> {
         (self.meanwhile)();
-        std::future::ready(Ok(json!({"action": "accept", "content": {"confirm": true}}))).boxed()
+        std::future::ready(Ok(
+            json!({"action": "accept", "content": {"confirm": true}}),
+        ))
+        .boxed()
     }
 }
 
@@ -100,9 +103,7 @@ async fn a_program_that_was_changed_meanwhile_is_not_mixed_with_ours() {
 #[tokio::test]
 async fn a_plan_whose_values_changed_meanwhile_is_not_sent_and_still_counts() {
     let office = office().await;
-    let slot = |name: &str| {
-        json!({"tool": "setSlot", "arguments": {"ord": SIMPLES, "slotName": name, "value": 7}})
-    };
+    let slot = |name: &str| json!({"tool": "setSlot", "arguments": {"ord": SIMPLES, "slotName": name, "value": 7}});
     let operations = json!({"operations": [slot("long"), slot("integer")]});
     let shown = office.answer(ADMIN, "planWrites", operations).await;
     let mut apply = json!({"planId": shown["planId"]});

@@ -261,16 +261,28 @@ async fn planned_arguments_are_held_to_what_the_tool_itself_takes() {
             json!([{"name": "Christmas", "month": "12", "day": 24, "periods": []}]),
         ),
         with(slot("long", json!(1)), "dryRun", json!(true)),
-        with(schedule("removeEvents", json!(["x"])), "dryRun", json!(true)),
+        with(
+            schedule("removeEvents", json!(["x"])),
+            "dryRun",
+            json!(true),
+        ),
         with(slot("long", json!(1)), "confirm", json!("x")),
     ] {
         let operations = json!({"operations": [slot("integer", json!(1)), wrong]});
         let (code, data) = office.failure(ADMIN, "planWrites", operations).await;
-        assert_eq!((code, &data["index"]), (-32602, &json!(1)), "{wrong}: {data}");
+        assert_eq!(
+            (code, &data["index"]),
+            (-32602, &json!(1)),
+            "{wrong}: {data}"
+        );
     }
     // An emergency override has no end, whatever the plan says of it.
     let emergency = plan(&office, json!([held(json!(22), 1, json!(0))])).await;
-    assert_eq!(kinds(&emergency, "problems")[0], ["override"], "{emergency}");
+    assert_eq!(
+        kinds(&emergency, "problems")[0],
+        ["override"],
+        "{emergency}"
+    );
     let timed = plan(&office, json!([held(json!(22), 8, json!(10.0))])).await;
     assert_eq!(timed["ready"], json!(true), "{timed}");
     assert_eq!(office.site.writes(), []);
@@ -284,14 +296,23 @@ async fn a_long_plan_waits_once_for_all_its_points_and_reads_each_back() {
     let levels = Priority::all().filter(|level| !confirmed.contains(level));
     let levels: Vec<u8> = levels.map(Priority::level).collect();
     let writes = [OTHER_POINT, OWN_POINT].into_iter();
-    let writes = writes.flat_map(|ord| levels.iter().map(move |level| point(ord, json!(20), *level)));
+    let writes = writes.flat_map(|ord| {
+        levels
+            .iter()
+            .map(move |level| point(ord, json!(20), *level))
+    });
     let writes: Vec<Value> = writes.take(25).collect();
     assert_eq!(writes.len(), 25);
     let shown = plan(&office, json!(writes)).await;
     let apply = json!({"planId": shown["planId"]});
     let done = office.answer(ADMIN, "applyWrites", apply).await;
     assert_eq!(done["applied"], json!(25));
-    for (number, one) in done["operations"].as_array().expect("results").iter().enumerate() {
+    for (number, one) in done["operations"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .enumerate()
+    {
         let highest = number % levels.len() == 0;
         assert_eq!(one["winning"], json!(highest), "{one}");
         assert_eq!(one["activeLevel"], json!("2"), "{one}");
@@ -311,7 +332,11 @@ async fn an_operation_is_not_begun_when_its_answer_could_not_be_awaited() {
     let (code, data) = crate::office::failure_of(&answer.expect("answered"));
     assert_eq!((code, &data["kind"]), (-32603, &json!("station-timeout")));
     assert_eq!(data.get("inDoubt"), None, "{data}");
-    assert_eq!(data["operations"][0]["outcome"], json!("not-tried"), "{data}");
+    assert_eq!(
+        data["operations"][0]["outcome"],
+        json!("not-tried"),
+        "{data}"
+    );
     assert_eq!(office.site.writes(), []);
     assert_eq!(office.records("intent").len(), 0);
 }

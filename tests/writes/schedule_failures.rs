@@ -107,7 +107,13 @@ async fn a_change_that_is_refused_half_way_tells_and_records_what_it_changed() {
         .await;
     assert_eq!(back["sent"], json!(1));
 
-    set(&office.site, Fault { after: 1, ..refused() });
+    set(
+        &office.site,
+        Fault {
+            after: 1,
+            ..refused()
+        },
+    );
     let apply = planned(&office, both).await;
     let answer = office.call_as(ADMIN, "applyWrites", apply).await;
     let one = &answer["errorData"]["operations"][0];
@@ -262,7 +268,11 @@ async fn an_event_that_comes_back_behind_others_is_told_so() {
     let apply = planned(&office, first).await;
     let answer = office.confirmed(ADMIN, "applyWrites", apply).await;
     let undo = &answer["structuredContent"]["undo"];
-    assert_eq!(undo["operations"].as_array().map(Vec::len), Some(1), "{answer}");
+    assert_eq!(
+        undo["operations"].as_array().map(Vec::len),
+        Some(1),
+        "{answer}"
+    );
     let note = undo["notUndoable"][0]["reason"].as_str().expect("a note");
     assert!(note.contains("Party"), "{note}");
 }

@@ -310,7 +310,11 @@ impl StationFacade {
             *sent = before;
             return Err(error);
         };
-        Err(left_half_made(&format!("{}/{name}", events.ord), &error, &second))
+        Err(left_half_made(
+            &format!("{}/{name}", events.ord),
+            &error,
+            &second,
+        ))
     }
 
     async fn fill_event(
@@ -460,12 +464,16 @@ fn left_half_made(target: &str, error: &WriteError, second: &WriteError) -> Writ
     match doubt(second) {
         Some(cause) => WriteError::InDoubt {
             target: target.to_owned(),
-            cause: format!("{error}; then the answer to removing the half-made event was lost ({cause})"),
+            cause: format!(
+                "{error}; then the answer to removing the half-made event was lost ({cause})"
+            ),
             reread: Reread::Nothing,
         },
         None => WriteError::Refused {
             target: target.to_owned(),
-            detail: format!("{error}; the half-made event stays, because it could not be removed ({second})"),
+            detail: format!(
+                "{error}; the half-made event stays, because it could not be removed ({second})"
+            ),
         },
     }
 }
