@@ -12,9 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::append_file::{AppendFile, OpenAppend};
 use super::chain::{self, Hash};
-use super::outcome_log::KEPT;
+use super::outcome_log::{KEPT, contents, file_of_age};
 use super::record::{members, stamp};
-use super::{AuditError, JOURNAL_NAME, failed};
+use super::standing_file::FileMark;
+use super::{AuditError, JOURNAL_NAME, LOG_NAME, failed};
 use crate::durable_file;
 
 /// Digits of the number of an earlier file.
@@ -333,25 +334,35 @@ pub(super) struct Journal {
     opener: OpenAppend,
     rotate_at: u64,
     file: Box<dyn AppendFile>,
+    mark: FileMark,
     length: u64,
     pub standing: Standing,
 }
 
 impl Journal {
-    /// Opens the newest file, or begins the first one; a torn last line is marked.
+    /// Opens the newest file, or begins the first one; a torn last line is marked. `known` is the digest of the last
+    /// record that this process wrote.
     ///
     /// # Errors
-    /// The disk refuses, or the newest file was changed by something else.
+    /// The disk refuses, or the newest file was changed by something else, or does not have that record.
     pub(super) fn open(
         folder: &Path,
         opener: OpenAppend,
         rotate_at: u64,
         now: DateTime<Utc>,
+        known: Option<&Hash>,
     ) -> Result<Self, AuditError> {
         std::fs::create_dir_all(folder).map_err(failed("make the folder of", folder))?;
         let current = folder.join(JOURNAL_NAME);
-        let (standing, fragment) = match files(folder)?.last() {
-            None => (Standing::origin(), Vec::new()),
+        let there = files(folder)?;
+        if let Some(known) = known {
+            must_hold(known, &there, &current)?;
+        }
+        let (standing, fragment) = match there.last() {
+            None => {
+                nothing_recorded(folder)?;
+                (Standing::origin(), Vec::new())
+            }
             Some(newest) => {
                 let contents = read(newest, None)?;
                 (contents.standing, contents.fragment)
@@ -382,6 +393,7 @@ impl Journal {
             opener,
             rotate_at,
             file,
+            mark: FileMark::of(&current)?,
             length: facts.len(),
             standing,
         })
@@ -430,6 +442,15 @@ impl Journal {
         self.write(format!("{end}{line}\n").as_bytes())?;
         self.standing.take(&record, hash);
         Ok(())
+    }
+
+    /// Whether what is appended now is found under the journal's name.
+    ///
+    /// # Errors
+    /// The file was removed, replaced or cut.
+    pub(super) fn check_place(&self) -> Result<(), AuditError> {
+        let path = self.folder.join(JOURNAL_NAME);
+        self.mark.check(&path, self.length)
     }
 
     /// Appends a record and brings it to the disk; its number comes back.
@@ -489,6 +510,48 @@ impl Journal {
         )?;
         Ok(())
     }
+}
+
+/// A journal that this process wrote to must have its last record: one that lost it must not be continued.
+fn must_hold(known: &Hash, files: &[PathBuf], current: &Path) -> Result<(), AuditError> {
+    let displaced = |problem| AuditError::Displaced {
+        path: current.to_owned(),
+        problem,
+    };
+    for path in files.iter().rev() {
+        let records = read(path, None)?.records;
+        let text = |record: &Map<String, Value>, key: &str| {
+            let digest = record.get(key).and_then(Value::as_str);
+            digest == Some(known.as_str())
+        };
+        // The first record of a file names the last digest of the file before.
+        let mut records = records.iter().map(|placed| &placed.record);
+        if records.any(|record| text(record, "hash") || text(record, "prev")) {
+            return Ok(());
+        }
+    }
+    Err(displaced(match current.exists() {
+        true => "records that the bridge wrote are gone from it",
+        false => "it was removed or moved away",
+    }))
+}
+
+/// A log with lines had a journal: a new one beside it would hide that the records are gone.
+pub(super) fn nothing_recorded(folder: &Path) -> Result<(), AuditError> {
+    for age in 0..=KEPT {
+        let lines = contents(&file_of_age(folder, age))?;
+        let lines = lines.iter().filter(|byte| **byte == b'\n').count();
+        if lines > 0 {
+            return Err(AuditError::Incomplete {
+                folder: folder.to_owned(),
+                problem: format!(
+                    "{LOG_NAME} has {lines} lines, and there is no {JOURNAL_NAME} that recorded them; put it back, or \
+                     move the log away as well to begin new ones"
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The lines of the outcomes behind the first `from`, looked for in as few files as needed.

@@ -1,7 +1,8 @@
 //! Who changed what: every write to the station is recorded before it is sent and after it was answered.
 //!
 //! - `chain`: one line of the journal, sealed by a digest over the line before it.
-//! - `append_file`: a file that only grows; tests put a full disk in its place.
+//! - `append_file`: a file that only grows; tests put a full disk in its place. `standing_file`: whether its name still
+//!   leads to it.
 //! - `journal`: `audit.journal` and its earlier files: intents and outcomes, rotated, recovered after a crash.
 //! - `outcome_log`: `niagaramcp.audit.log`: one line for each outcome, as existing readers expect it.
 //! - `record`: what is recorded of a write; `redact`: what is left out of it.
@@ -18,6 +19,7 @@ mod outcome_log;
 pub mod query;
 mod record;
 mod redact;
+mod standing_file;
 mod trail;
 mod verify;
 
@@ -25,9 +27,10 @@ use std::path::PathBuf;
 
 pub use append_file::{AppendFile, OpenAppend, on_disk};
 pub use record::{Attempt, Ending, Verdict};
+pub(crate) use redact::{NAMING_KEYS, VALUE_KEYS};
 pub use redact::{redacted_arguments, redacted_text};
 pub use trail::{AuditOptions, AuditTrail, OpenWrite};
-pub use verify::{Verified, verify};
+pub use verify::{Verified, verify, verify_archived};
 
 /// Name of the outcome log in the data folder (Tool surface §4.2).
 pub const LOG_NAME: &str = "niagaramcp.audit.log";
@@ -55,6 +58,21 @@ pub enum AuditError {
         folder = folder.display()
     )]
     Nothing { folder: PathBuf },
+    /// The file was removed, replaced or cut while the bridge ran.
+    #[error(
+        "the audit file {file} is not as the bridge left it: {problem}; put it back where it was, or, if it is lost, stop the bridge, move the other audit files away as well and start it again",
+        file = path.display()
+    )]
+    Displaced {
+        path: PathBuf,
+        problem: &'static str,
+    },
+    /// Records are known to be somewhere else, or gone.
+    #[error(
+        "the audit in {folder} is not complete: {problem}",
+        folder = folder.display()
+    )]
+    Incomplete { folder: PathBuf, problem: String },
     /// The files were changed by something else.
     #[error(
         "the audit file {file} is damaged at line {line} ({record}): {problem}; look into it with `niagara-bridge audit verify`, and move the audit files away to begin new ones",

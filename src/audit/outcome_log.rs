@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::append_file::{AppendFile, OpenAppend};
 use super::journal::{Standing, outcome_lines};
+use super::standing_file::FileMark;
 use super::{AuditError, LOG_NAME, failed};
 
 /// Earlier files that are kept (Tool surface §4.2).
@@ -16,6 +17,7 @@ pub(super) struct OutcomeLog {
     opener: OpenAppend,
     rotate_at: u64,
     file: Box<dyn AppendFile>,
+    mark: FileMark,
     length: u64,
 }
 
@@ -52,6 +54,7 @@ impl OutcomeLog {
             opener,
             rotate_at,
             file,
+            mark: FileMark::of(&path)?,
             length: bytes.len() as u64,
         };
         log.complete(&bytes, standing, expected)?;
@@ -116,8 +119,17 @@ impl OutcomeLog {
         make_room(&self.folder)?;
         let path = file_of_age(&self.folder, 0);
         self.file = (self.opener)(&path).map_err(failed("open", &path))?;
+        self.mark = FileMark::of(&path)?;
         self.length = 0;
         Ok(())
+    }
+
+    /// Whether what is appended now is found under the log's name.
+    ///
+    /// # Errors
+    /// The file was removed, replaced or cut.
+    pub(super) fn check_place(&self) -> Result<(), AuditError> {
+        self.mark.check(&file_of_age(&self.folder, 0), self.length)
     }
 
     /// Appends a line and brings it to the disk.

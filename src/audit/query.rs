@@ -110,11 +110,26 @@ pub fn sentence(outcome: &Map<String, Value>) -> String {
     if !text("errorCode").is_empty() {
         line = format!("{line}  {}: {}", text("errorCode"), text("errorMessage"));
     }
-    // What a caller wrote must not forge further lines.
-    let harmless = line
-        .chars()
-        .map(|sign| if sign.is_control() { ' ' } else { sign });
-    harmless.collect()
+    escaped(&line)
+}
+
+/// What a caller wrote must neither forge further lines nor command the terminal, nor show text in another order than it
+/// stands there: such signs are written as `\u{…}`.
+fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for sign in text.chars() {
+        match sign {
+            sign if sign.is_control() || turns_text(sign) => shown.extend(sign.escape_unicode()),
+            sign => shown.push(sign),
+        }
+    }
+    shown
+}
+
+/// Marks that change the direction of text, and the separators that some readers take for line ends.
+fn turns_text(sign: char) -> bool {
+    matches!(sign,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// The outcomes as CSV (RFC 4180) with a line of names.
@@ -139,12 +154,12 @@ fn shown(value: Option<&Value>) -> String {
 
 /// A spreadsheet runs a text that begins like a formula, so it gets an apostrophe in front; numbers stay numbers.
 fn cell(value: Option<&Value>) -> String {
-    let mut text = shown(value);
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let mut text = escaped(&shown(value));
+    let formula = text.starts_with(['=', '+', '-', '@']);
     if formula && text.parse::<f64>().is_err() {
         text.insert(0, '\'');
     }
-    if text.contains(['"', ',', '\n', '\r']) {
+    if text.contains(['"', ',']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
     text
@@ -173,15 +188,31 @@ mod tests {
         assert_eq!(
             row,
             "2026-03-08T07:00:00.000Z,maria,,setSlot,\"'=HYPERLINK(\"\"x\"\")\",set,\"{\"\"slotName\"\":\"\"a\"\"}\",\
-             false,3,-32010,\"no,\nnever\",r,allowed,failed,20.5,\r\n"
+             false,3,-32010,\"no,\\u{a}never\",r,allowed,failed,20.5,\r\n"
         );
+    }
+
+    #[test]
+    fn signs_that_command_a_terminal_or_turn_text_are_escaped_in_both() {
+        let mut outcome = outcome();
+        for sign in [
+            '\u{1b}', '\r', '\t', '\u{202e}', '\u{2066}', '\u{200f}', '\u{2028}', '\u{85}',
+        ] {
+            outcome.insert("ord".into(), format!("slot:/A{sign}gnp.B").into());
+            for text in [sentence(&outcome), csv(&[outcome.clone()])] {
+                let inner = text.replace("\r\n", "");
+                assert!(!inner.contains(sign), "{sign:?} in {text:?}");
+                let escape = format!("slot:/A{}gnp.B", sign.escape_unicode());
+                assert!(text.contains(&escape), "{text:?}");
+            }
+        }
     }
 
     #[test]
     fn a_sentence_is_one_line() {
         assert_eq!(
             sentence(&outcome()),
-            "2026-03-08T07:00:00.000Z  maria  setSlot (set)  =HYPERLINK(\"x\")  failed  20.5 → ?  -32010: no, never"
+            "2026-03-08T07:00:00.000Z  maria  setSlot (set)  =HYPERLINK(\"x\")  failed  20.5 → ?  -32010: no,\\u{a}never"
         );
     }
 

@@ -5,7 +5,10 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
-use super::redact::{masked_text, redacted_arguments};
+use super::redact::{capped, masked_text, redacted_arguments, redacted_text};
+
+/// Undeclared arguments that are named; the rest is counted.
+const MOST_UNDECLARED: usize = 5;
 
 /// A write that somebody asked for, as it is recorded: secrets are left out when it is made.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,9 +56,21 @@ impl Attempt {
             action: action.to_owned(),
             ord: ord.to_owned(),
             path: String::new(),
-            arguments: redacted_arguments(arguments, secret_value),
+            arguments: capped(redacted_arguments(arguments, secret_value)),
             secret_value,
         }
+    }
+
+    /// Says which arguments nobody read; their values are not recorded.
+    pub fn name_undeclared(&mut self, names: &[String]) {
+        if names.is_empty() {
+            return;
+        }
+        let shown = names.iter().take(MOST_UNDECLARED);
+        let shown: Vec<String> = shown.map(|name| redacted_text(name)).collect();
+        let note = json!({ "count": names.len(), "names": shown });
+        self.arguments
+            .insert("undeclaredArguments".to_owned(), note);
     }
 
     /// The arguments as they are recorded, without secrets.

@@ -7,11 +7,14 @@ use crate::secrecy::{REDACTED, is_secret_name, is_secret_type, mask};
 /// Longer texts are cut here, in characters (Tool surface §4.2).
 const LONGEST_TEXT: usize = 256;
 
+/// Most bytes of arguments in a record: a caller must not be able to push earlier records out of the log.
+const MOST_BYTES: usize = 16 * 1024;
+
 /// Bearer tokens of the bridge and of most services have at least 32 random bytes, 43 characters in Base64.
 const TOKEN_LENGTH: usize = 40;
 
 /// Keys of arguments that name what is written.
-const NAMING_KEYS: [&str; 6] = [
+pub(crate) const NAMING_KEYS: [&str; 6] = [
     "slotName",
     "actionName",
     "name",
@@ -21,7 +24,7 @@ const NAMING_KEYS: [&str; 6] = [
 ];
 
 /// Keys of arguments that hold what is written.
-const VALUE_KEYS: [&str; 5] = ["value", "args", "argument", "parameter", "newValue"];
+pub(crate) const VALUE_KEYS: [&str; 5] = ["value", "args", "argument", "parameter", "newValue"];
 
 /// Whether the arguments or the ord name a secret: the last slot of the ord, the slot or action, or the type.
 pub(super) fn names_secret(ord: &str, arguments: &Map<String, Value>) -> bool {
@@ -55,6 +58,38 @@ pub fn redacted_arguments(
         (key.clone(), shown)
     });
     shown.collect()
+}
+
+/// The same within [`MOST_BYTES`]: the longest values give way to their lengths, and then whole arguments to their number.
+pub(super) fn capped(mut arguments: Map<String, Value>) -> Map<String, Value> {
+    let size = |value: &Value| value.to_string().len();
+    let mut total: usize = arguments
+        .iter()
+        .map(|(key, value)| key.len() + size(value))
+        .sum();
+    if total <= MOST_BYTES {
+        return arguments;
+    }
+    let mut sizes: Vec<(String, usize)> = arguments
+        .iter()
+        .map(|(key, value)| (key.clone(), size(value)))
+        .collect();
+    sizes.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+    for (key, bytes) in sizes {
+        let note = Value::from(format!("<left out: {bytes} bytes>"));
+        if total <= MOST_BYTES || bytes <= size(&note) {
+            break;
+        }
+        total = total.saturating_sub(bytes) + size(&note);
+        arguments.insert(key, note);
+    }
+    if total > MOST_BYTES {
+        let number = arguments.len();
+        arguments.clear();
+        let note = format!("<{number} arguments, too long to be recorded>");
+        arguments.insert("leftOut".to_owned(), note.into());
+    }
+    arguments
 }
 
 /// A value for the audit: members with secret names are replaced, texts pass [`redacted_text`].

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::AuditError;
 use super::append_file::{OpenAppend, on_disk};
+use super::chain::Hash;
 use super::journal::Journal;
 use super::outcome_log::OutcomeLog;
 use super::record::{Attempt, Ending, Verdict, members};
@@ -56,6 +57,8 @@ pub struct AuditTrail {
 struct State {
     /// None before the first record, and after a failure until the files could be opened again.
     files: Option<Files>,
+    /// Digest of the last record that is known to be in the journal.
+    known: Option<Hash>,
     /// Opened once: what is open in the journal from then on was left by this process.
     resumed: bool,
     /// Intents of writes that run now.
@@ -155,9 +158,10 @@ impl AuditTrail {
         policy: &str,
     ) -> Result<OpenWrite, AuditError> {
         let fields = attempt.intent(policy);
-        let outcome = self
-            .files(state)
-            .and_then(|files| files.journal.append("intent", fields, self.clock.now()));
+        let outcome = self.files(state).and_then(|files| {
+            files.check_places()?;
+            files.journal.append("intent", fields, self.clock.now())
+        });
         let intent = state.note(outcome)?;
         state.running.insert(intent);
         Ok(OpenWrite {
@@ -220,6 +224,7 @@ impl AuditTrail {
             files.record(outcome, &self.clock)?;
             state.waiting.remove(0);
         }
+        state.known = Some(files.journal.standing.last.clone());
         Ok(state.files.insert(files))
     }
 
@@ -231,6 +236,7 @@ impl AuditTrail {
             options.open.clone(),
             options.journal_bytes,
             now,
+            state.known.as_ref(),
         )?;
         let log = OutcomeLog::open(
             &self.folder,
@@ -312,7 +318,10 @@ impl State {
         match &outcome {
             Ok(_) => self.failure = None,
             Err(error) => {
-                self.files = None;
+                // What was appended last is in the journal, whatever failed behind it.
+                if let Some(files) = self.files.take() {
+                    self.known = Some(files.journal.standing.last.clone());
+                }
                 self.failure = Some(error.to_string());
             }
         }
@@ -330,7 +339,14 @@ impl Files {
         }
     }
 
+    /// Whether both files are found under their names.
+    fn check_places(&self) -> Result<(), AuditError> {
+        self.journal.check_place()?;
+        self.log.check_place()
+    }
+
     fn record(&mut self, outcome: &Waiting, clock: &SharedClock) -> Result<(), AuditError> {
+        self.check_places()?;
         let now = clock.now();
         if self.log.is_full_for(&outcome.line) {
             // The journal first: a rotation that it tells of can be completed later.

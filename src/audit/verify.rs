@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::journal::{self, Standing};
 use super::outcome_log::{contents, file_of_age};
-use super::{AuditError, LOG_NAME};
+use super::{AuditError, JOURNAL_NAME, LOG_NAME};
 
 /// What was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,19 +39,48 @@ struct Expected {
 /// Reads the audit files of a data folder and checks every byte of them.
 ///
 /// # Errors
-/// The first damage, with file, line and record; or the files cannot be read.
+/// The first damage, with file, line and record; a file of the journal that is missing; or the files cannot be read.
 pub fn verify(folder: &Path) -> Result<Verified, AuditError> {
+    let found = verify_archived(folder)?;
+    if found.first_record > 1 {
+        let before = found.first_record - 1;
+        return Err(AuditError::Incomplete {
+            folder: folder.to_owned(),
+            problem: format!(
+                "the first {before} records are in journal files that are not there; put the files back, or say \
+                 --archived if they are kept elsewhere"
+            ),
+        });
+    }
+    Ok(found)
+}
+
+/// The same where earlier files of the journal are kept elsewhere.
+///
+/// # Errors
+/// As [`verify`], but for those files.
+pub fn verify_archived(folder: &Path) -> Result<Verified, AuditError> {
     let mut standing: Option<Standing> = None;
     let mut outcomes = BTreeMap::new();
     let (mut records, mut first_record, mut torn_lines) = (0, 0, 0);
     let files = match journal::files(folder) {
         Ok(files) if !files.is_empty() => files,
         _ => {
+            journal::nothing_recorded(folder)?;
             return Err(AuditError::Nothing {
                 folder: folder.to_owned(),
             });
         }
     };
+    if !folder.join(JOURNAL_NAME).exists() {
+        return Err(AuditError::Incomplete {
+            folder: folder.to_owned(),
+            problem: format!(
+                "there is no {JOURNAL_NAME} behind its earlier files: it was removed, or the bridge was killed while it \
+                 began it (the next start makes it)"
+            ),
+        });
+    }
     for path in &files {
         let read = journal::read(path, standing.take())?;
         if !read.fragment.is_empty() {

@@ -186,8 +186,8 @@ pub struct BindOptions {
     /// Tool sets that the token opens. Without it: all.
     #[arg(long, value_delimiter = ',', requires = "rights")]
     pub toolsets: Vec<String>,
-    /// Days after which the token stops working.
-    #[arg(long)]
+    /// Days after which the token stops working, 1 or more.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub expires_days: Option<u32>,
 }
 
@@ -292,10 +292,13 @@ pub enum AuditCommand {
         #[arg(short = 'n', long, default_value_t = 20)]
         lines: usize,
     },
-    /// Check every byte of the journal and of the log; exit code 1 when something was changed.
+    /// Check every byte of the journal and of the log; exit code 1 when something was changed or is missing.
     Verify {
         #[command(flatten)]
         place: AuditPlace,
+        /// Earlier files of the journal are kept elsewhere: check those that are there.
+        #[arg(long)]
+        archived: bool,
     },
     /// Write all recorded writes as JSON lines or CSV.
     Export {

@@ -165,6 +165,7 @@ pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
         identities: identities.clone(),
         stations: stations.clone(),
         gate,
+        api_token: config.api_token.clone(),
     };
     let audit = AuditTrail::new(&config.data_dir, AuditOptions::default(), clock.clone());
     let gate = WriteGate::new(policy.clone(), audit.clone(), stations.clone(), clock);
@@ -274,6 +275,7 @@ pub fn definitions_only() -> anyhow::Result<Bridge> {
         identities: Arc::new(Identities::new(Path::new(""), clock.clone())),
         stations: stations.clone(),
         gate: TestSetupGate::closed(clock),
+        api_token: None,
     };
     let own = OwnParts {
         gate: &gate,
@@ -373,6 +375,7 @@ fn tools(
     let writing = writing_tools(own.gate, &knowledge);
     let registry = Registry::builder()
         .acting_by(stations.clone())
+        .recording_by(own.gate.clone())
         .tools(reading_tools(
             stations,
             knowledge,

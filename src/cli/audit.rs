@@ -14,7 +14,7 @@ use super::arguments::{AuditCommand, AuditFilter, AuditFormat, AuditOptions, Aud
 use super::serve::{environment, usual_place};
 use super::shutdown::Ending;
 use crate::audit::query::{self, Filter};
-use crate::audit::{AuditError, Verified, verify};
+use crate::audit::{AuditError, Verified, verify, verify_archived};
 use crate::config::Config;
 use crate::config::load::read;
 use crate::durable_file;
@@ -45,7 +45,9 @@ pub fn run(options: &AuditOptions) -> anyhow::Result<Ending> {
             }
             print(&text)?;
         }
-        AuditCommand::Verify { place } => print(&report(&verified(&folder(place)?)?))?,
+        AuditCommand::Verify { place, archived } => {
+            print(&report(&verified(&folder(place)?, *archived)?))?
+        }
         AuditCommand::Export {
             place,
             filter,
@@ -79,14 +81,15 @@ fn folder(place: &AuditPlace) -> anyhow::Result<PathBuf> {
 }
 
 /// A record that a running bridge writes just now looks cut; damage looks so a moment later too.
-fn verified(folder: &Path) -> Result<Verified, AuditError> {
+fn verified(folder: &Path, archived: bool) -> Result<Verified, AuditError> {
+    let look = if archived { verify_archived } else { verify };
     for _ in 1..LOOKS {
-        if let Ok(found) = verify(folder) {
+        if let Ok(found) = look(folder) {
             return Ok(found);
         }
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    verify(folder)
+    look(folder)
 }
 
 fn wanted(filter: &AuditFilter) -> Filter {

@@ -22,7 +22,7 @@ use super::shutdown::Ending;
 use crate::clock::SystemClock;
 use crate::config::load::load;
 use crate::config::{Config, LogFormat, Secret};
-use crate::identity::{Identities, IdentityError, Rights, Vault, VaultKey, vault_file};
+use crate::identity::{Identities, IdentityError, Rights, Vault, VaultKey, check_name, vault_file};
 use crate::station::http::CallScope;
 use crate::station::web::WebSession;
 
@@ -88,6 +88,8 @@ impl Desk {
 
     async fn bind(&self, options: &BindOptions) -> anyhow::Result<()> {
         let name = &options.name;
+        // Before anybody types a password, or the vault keeps one.
+        check_name(name)?;
         let rights = match options.rights.is_empty() && options.toolsets.is_empty() {
             true => None,
             false => Some(Rights::parse(&options.rights, &options.toolsets)?),

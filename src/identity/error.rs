@@ -33,6 +33,10 @@ pub enum IdentityError {
         "'{name}' is no name of a station user: it must have 1 to 200 characters and no control characters"
     )]
     BadName { name: String },
+    #[error(
+        "'{name}' is how the records name the holder of apiToken, so no user can be bound under it; use a station user of another name"
+    )]
+    Reserved { name: String },
     #[error("'{word}' is no right: write read, knowledge or write, and names of tool sets")]
     BadRight { word: String },
     #[error("the operating system gives no random numbers")]

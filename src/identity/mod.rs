@@ -23,5 +23,5 @@ pub use key::VaultKey;
 pub use rights::Rights;
 pub use station_tags::StationTags;
 pub use stations::{Credentials, SessionLimits, UserStations};
-pub use users::{SALT_BYTES, UserFacts};
+pub use users::{SALT_BYTES, UserFacts, check_name};
 pub use vault::{Vault, vault_file};

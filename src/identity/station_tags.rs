@@ -13,7 +13,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::identities::Identities;
 use super::rights::Rights;
-use super::users::digest_with;
+use super::users::{check_name, digest_with};
 use crate::clock::SharedClock;
 use crate::mcp::auth::UserTokens;
 use crate::station::facade::{StationFacade, UserTokenTags};
@@ -119,6 +119,8 @@ fn user_with(tags: &UserTokenTags, digest: &str) -> Option<String> {
         found.conditional_assign(&index, same & first);
     }
     let user = tags.users.get(usize::try_from(found).ok()?)?;
+    // A station user of a reserved name would pass for the service identity in the records.
+    check_name(&user.name).ok()?;
     Some(user.name.clone())
 }
 

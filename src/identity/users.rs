@@ -285,8 +285,19 @@ pub(super) fn digest_with(salt: &[u8], token: &str) -> String {
         })
 }
 
-/// Refuses what cannot be the name of a station user.
-pub(super) fn check_name(name: &str) -> Result<(), IdentityError> {
+/// The name of the service identity in records, rules and log lines; a person of that name could not be told from it.
+const SERVICE: &str = "service";
+
+/// Refuses what cannot be the name of a user with a token.
+///
+/// # Errors
+/// The name is empty, too long, has control characters, or is that of the service identity.
+pub fn check_name(name: &str) -> Result<(), IdentityError> {
+    if name.trim().eq_ignore_ascii_case(SERVICE) {
+        return Err(IdentityError::Reserved {
+            name: name.to_owned(),
+        });
+    }
     let length = name.chars().count();
     if (1..=LONGEST_NAME).contains(&length) && !name.chars().any(char::is_control) {
         return Ok(());

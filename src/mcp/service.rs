@@ -22,7 +22,7 @@ use super::metrics::CallOutcome;
 use super::protocol::{complete, discover_result, initialize_result};
 use super::subscriptions;
 use crate::station::echo::shortened;
-use crate::tools::redaction::redacted;
+use crate::tools::redaction::logged;
 use crate::tools::{CallContext, ErrorCode, LogLevel, Principal, RpcError, ToolSets};
 
 /// Who sent a request, put into the message by the front that received it.
@@ -124,7 +124,11 @@ impl BridgeService {
                 let arguments = params.get("arguments").cloned().unwrap_or(Value::Null);
                 let (call, conversation) = self.converse(caller, &context, request_id);
                 let started = Instant::now();
-                tracing::debug!(arguments = %redacted(&arguments), "a tool is called");
+                let schema = bridge
+                    .tools
+                    .definition(&name)
+                    .map(|tool| &tool.input_schema);
+                tracing::debug!(arguments = %logged(schema, &arguments), "a tool is called");
                 let answer = conversation
                     .until(bridge.tools.call(&name, arguments, call))
                     .await;

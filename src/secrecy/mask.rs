@@ -131,7 +131,61 @@ pub fn mask(text: &str) -> String {
             }
         }
     }
-    mask_keys(&masked)
+    mask_minted(&mask_keys(&masked)).into_owned()
+}
+
+/// Characters of a token that the bridge mints: 32 random bytes in Base64 for URLs.
+const MINTED_LENGTH: usize = 43;
+
+/// Changes between capitals, small letters, digits and signs within such a token: 27 on average, and fewer than this in one
+/// of 30,000.
+const FEWEST_CHANGES: usize = 14;
+
+/// Small letters of such a token: 17 on average, and more than this in one of 30,000. Names of slots, made of words, have more.
+const MOST_SMALL: usize = 30;
+
+/// Masks what looks like a token that the bridge minted for a user: of those only digests are kept, so that no living
+/// secret tells them.
+fn mask_minted(text: &str) -> Cow<'_, str> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    let mut masked = String::new();
+    let (mut begin, mut copied) = (0, 0);
+    let bytes = text.as_bytes();
+    for end in 0..=bytes.len() {
+        if bytes.get(end).is_some_and(|byte| is_part(*byte)) {
+            continue;
+        }
+        // All bytes of a run are ASCII, so its ends are borders of characters.
+        if let Some(run) = text.get(begin..end).filter(|run| is_minted(run)) {
+            masked.push_str(text.get(copied..begin).unwrap_or_default());
+            masked.push_str(REDACTED);
+            copied = begin + run.len();
+        }
+        begin = end + 1;
+    }
+    match copied {
+        0 => Cow::Borrowed(text),
+        _ => {
+            masked.push_str(text.get(copied..).unwrap_or_default());
+            Cow::Owned(masked)
+        }
+    }
+}
+
+fn is_minted(run: &str) -> bool {
+    if run.len() != MINTED_LENGTH {
+        return false;
+    }
+    let kind = |byte: u8| match byte {
+        b'A'..=b'Z' => 0,
+        b'a'..=b'z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let kinds: Vec<u8> = run.bytes().map(kind).collect();
+    let changes = kinds.windows(2).filter(|pair| pair.first() != pair.last());
+    let small = kinds.iter().filter(|kind| **kind == 1);
+    changes.count() >= FEWEST_CHANGES && small.count() <= MOST_SMALL
 }
 
 /// Masks by what stands in front of a value, whoever keeps it.
@@ -258,6 +312,29 @@ mod tests {
             "period=2026-10-24 r=5 https://station:8443/ord",
         ] {
             assert_eq!(mask_keys(line), line);
+        }
+    }
+
+    #[test]
+    fn a_minted_token_is_masked_wherever_it_stands() {
+        let token = "8Zr4qJ0fXk2mNwT5vY7bC1dE3gH6iL9oPqRsUtVxAyz";
+        for (before, after) in [
+            ("", ""),
+            ("'", "' is no ord"),
+            ("station:|slot:/", "/out"),
+            ("grüße ", "…"),
+            ("{\"ord\":\"", "\"}"),
+        ] {
+            let masked = mask(&format!("{before}{token}{after}"));
+            assert_eq!(masked, format!("{before}<redacted>{after}"));
+        }
+        for harmless in [
+            "slot:/Drivers/AirHandlingUnit01SupplyAirTemperatureSetpt2",
+            "AirHandlingUnit01SupplyAirTemperatureSetpt2",
+            "0f4f5805c90ab83c7d58713ef9bb782cadd258f055955086157144f369af094f",
+            "6fa459ea-ee8a-3ca4-894e-db77e160355e",
+        ] {
+            assert_eq!(mask(harmless), harmless);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -219,6 +220,21 @@ impl ServerFacts for NoServer {
     }
 }
 
+/// Whether the audit has what there is to record of a call; its copies share it.
+#[derive(Debug, Clone, Default)]
+pub struct Audited(Arc<AtomicBool>);
+
+impl Audited {
+    /// The call is recorded, or is one that leaves no record.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
 /// Longer than any tool may take.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
@@ -243,6 +259,10 @@ pub struct CallContext {
     pub request_id: String,
     /// The caller runs on the bridge's own machine.
     pub from_this_machine: bool,
+    /// Names of arguments that the tool does not declare; they were left out of those that it got.
+    pub undeclared: Arc<[String]>,
+    /// Whether the call is in the audit.
+    pub audited: Audited,
     /// Facts of the server.
     pub server: Arc<dyn ServerFacts>,
 }
@@ -265,6 +285,8 @@ impl CallContext {
             session_id: String::new(),
             request_id: String::new(),
             from_this_machine: false,
+            undeclared: Arc::default(),
+            audited: Audited::default(),
             server,
         }
     }

@@ -77,6 +77,9 @@ impl Tool for InvokeAction {
             let look = |write: StationWrite| async move { call.plan(&write).await };
             let checked = self.0.check(context, &request, look).await?;
             let request = request.for_action(&checked.plan);
+            self.0
+                .check_permitted(context, &request, checked.plan.is_permitted())
+                .await?;
             // Commands of levels may be confirmed by themselves, so the plan can be old by then.
             let plan = checked.fresh().filter(|plan| plan.level().is_none());
             let work = |write: StationWrite| async move {

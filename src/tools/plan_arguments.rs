@@ -46,7 +46,8 @@ pub fn planned_arguments(
         ToolError::internal(format!("The schema of {tool} cannot be used: {error}."))
     })?;
     let valid = valid_arguments(&definition, &validator, arguments.clone());
-    let valid = valid.map_err(|error| {
+    // What nobody reads is in no plan either.
+    let (valid, _) = valid.map_err(|error| {
         let RpcError {
             code,
             message,

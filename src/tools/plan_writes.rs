@@ -137,7 +137,7 @@ fn planned_schema() -> ObjectSchema {
         .optional(
             "permitted",
             schema::boolean(
-                "Whether the caller's permissions allow it, as far as the station told them.",
+                "Whether the caller's permissions allow it, as far as the station told them; absent when the bridge cannot act as the caller.",
             ),
         )
         .optional(
@@ -171,6 +171,8 @@ fn operations_of(gate: &SharedGate, arguments: &Arguments) -> Result<Vec<Operati
 /// What was found out about an operation.
 struct Seen {
     checked: Option<Checked>,
+    /// None where the service account looked instead of the caller.
+    permitted: Option<bool>,
     confirmation: Option<&'static str>,
     takes_effect: Option<bool>,
     problems: Vec<Value>,
@@ -191,6 +193,7 @@ impl Seen {
     ) -> Self {
         let mut seen = Self {
             checked: None,
+            permitted: None,
             confirmation: None,
             takes_effect: None,
             problems: Vec::new(),
@@ -198,7 +201,11 @@ impl Seen {
         };
         match checked {
             Ok(checked) => {
-                if !checked.is_permitted() {
+                seen.permitted = tool
+                    .gate
+                    .acts_as_caller(context)
+                    .then(|| checked.is_permitted());
+                if seen.permitted == Some(false) {
                     let message = format!(
                         "the station does not let '{}' write to {}; its role needs the permission",
                         context.principal,
@@ -286,7 +293,9 @@ impl Seen {
             map.insert("part".to_owned(), json!(checked.part()));
             map.insert("old".to_owned(), checked.old());
             map.insert("new".to_owned(), checked.new_value());
-            map.insert("permitted".to_owned(), json!(checked.is_permitted()));
+            if let Some(permitted) = self.permitted {
+                map.insert("permitted".to_owned(), json!(permitted));
+            }
         }
         if let Some(takes_effect) = self.takes_effect {
             map.insert("takesEffect".to_owned(), json!(takes_effect));

@@ -203,7 +203,7 @@ fn command_schema() -> ObjectSchema {
                 &["boolean", "null"],
             ),
         )
-        .optional("expires", text("When the station ends the override at priority 8; null when it does not."))
+        .optional("expires", text("When the station ends the override that commands the output now; null when it does not, as at any level but 8."))
         .optional(
             "route",
             schema::one_of("How it was sent: an action over BOX, or an operation over oBIX.", &["action", "obix"]),
@@ -302,7 +302,10 @@ impl<'a> PointCall<'a> {
                 .plan_point(&write.scope, &write.ord, &self.order);
             plan.await.map_err(WriteFailure::from)
         };
-        Ok(gate.check(context, request, look).await?.plan)
+        let plan = gate.check(context, request, look).await?.plan;
+        gate.check_permitted(context, request, plan.is_permitted())
+            .await?;
+        Ok(plan)
     }
 
     /// Checked again: a person may have taken minutes to confirm it.
@@ -338,7 +341,7 @@ impl<'a> PointCall<'a> {
                 map.insert("observedOut".to_owned(), json!(reading.out));
                 map.insert("observedStatus".to_owned(), json!(status));
                 map.insert("activeLevel".to_owned(), json!(reading.active_level));
-                let expires = observed.expires.as_ref().map(time_text);
+                let expires = observed.active_until().map(time_text);
                 map.insert("expires".to_owned(), json!(expires));
             }
             Err(reason) => {

@@ -19,7 +19,7 @@ use super::error::{ErrorCode, RpcError, ToolError};
 pub use super::offer::{Offer, UnknownTool};
 use super::schema::{SchemaError, Validator, Violation};
 use super::station_access::SharedStations;
-use super::write_gate::CONFIRMATION_TIME;
+use super::write_gate::{CONFIRMATION_TIME, SharedGate, split_undeclared};
 use crate::station::echo::shortened;
 
 /// A tool that respects its deadline still needs a moment to shape a partial answer.
@@ -100,6 +100,7 @@ pub struct RegistryBuilder {
     tools: Vec<Arc<dyn Tool>>,
     offer: Offer,
     stations: Option<SharedStations>,
+    recorder: Option<SharedGate>,
 }
 
 impl RegistryBuilder {
@@ -129,6 +130,12 @@ impl RegistryBuilder {
     /// Refuses tools that change the station to callers in whose name these cannot act.
     pub fn acting_by(mut self, stations: SharedStations) -> Self {
         self.stations = Some(stations);
+        self
+    }
+
+    /// Records the calls of writing tools that are refused before the tool asks this gate.
+    pub fn recording_by(mut self, gate: SharedGate) -> Self {
+        self.recorder = Some(gate);
         self
     }
 
@@ -169,6 +176,7 @@ impl RegistryBuilder {
                 .collect(),
             offer: RwLock::default(),
             stations: self.stations,
+            recorder: self.recorder,
         };
         registry.set_offer(self.offer);
         Ok(registry)
@@ -192,6 +200,7 @@ pub struct Registry {
     entries: IndexMap<String, Entry>,
     offer: RwLock<Arc<Offer>>,
     stations: Option<SharedStations>,
+    recorder: Option<SharedGate>,
 }
 
 impl Registry {
@@ -280,21 +289,29 @@ impl Registry {
             .filter(|entry| self.offer().contains(&entry.definition))
             .ok_or_else(|| unknown_tool(name))?;
         let definition = &entry.definition;
-        if definition.requires_user_context && context.principal.user().is_none() {
-            return Err(needs_user(name));
+        if let Err(error) = self.may_act(definition, &context.principal) {
+            self.record(&context, definition, &arguments, &error, "no-credential")
+                .await;
+            return Err(error);
         }
-        if definition.changes_station()
-            && let Some(stations) = &self.stations
-            && let Err(reason) = stations.may_change_station(&context.principal)
-        {
-            return Err(cannot_act(name, &context.principal, &reason));
-        }
-        let arguments = entry.check(arguments)?;
+        let as_given = match definition.changes_station() {
+            true => arguments.clone(),
+            false => Value::Null,
+        };
+        let (arguments, undeclared) = match entry.check(arguments) {
+            Ok(checked) => checked,
+            Err(error) => {
+                self.record(&context, definition, &as_given, &error, "not-possible")
+                    .await;
+                return Err(error);
+            }
+        };
+        context.undeclared = undeclared.into();
         context.deadline = context.deadline.min(Instant::now() + definition.limit);
         let outcome = if definition.annotations.read_only {
             run_reading(entry, &context, arguments).await
         } else {
-            run_writing(entry, context, arguments).await
+            run_writing(entry, context, arguments, self.recorder.clone()).await
         };
         match outcome {
             Ok(output) => Ok(output.into_json()),
@@ -308,8 +325,44 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// Whether the tool may run in the caller's name at all.
+    fn may_act(&self, definition: &ToolDefinition, principal: &Principal) -> Result<(), RpcError> {
+        if definition.requires_user_context && principal.user().is_none() {
+            return Err(needs_user(&definition.name));
+        }
+        match &self.stations {
+            Some(stations) if definition.changes_station() => stations
+                .may_change_station(principal)
+                .map_err(|reason| cannot_act(&definition.name, principal, &reason)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records a call that was refused before its tool ran.
+    async fn record(
+        &self,
+        context: &CallContext,
+        definition: &ToolDefinition,
+        arguments: &Value,
+        error: &RpcError,
+        policy: &'static str,
+    ) {
+        let Some(recorder) = &self.recorder else {
+            return;
+        };
+        let nothing = Map::new();
+        let arguments = arguments.as_object().unwrap_or(&nothing);
+        let error = ToolError::new(error.code, error.message.clone());
+        recorder
+            .record_unasked(context, definition, arguments, &error, policy)
+            .await;
+    }
+}
+
 impl Entry {
-    fn check(&self, arguments: Value) -> Result<Arguments, RpcError> {
+    /// The arguments, checked, and the names of those that nobody reads (undeclared ones are ignored, Tool surface §8.1).
+    fn check(&self, arguments: Value) -> Result<(Arguments, Vec<String>), RpcError> {
         let values = match arguments {
             Value::Null => Map::new(),
             Value::Object(values) => values,
@@ -328,12 +381,13 @@ impl Entry {
     }
 }
 
-/// Arguments after the shared conventions, valid by the tool's own schema; `validator` is that of its checked schema.
+/// Arguments after the shared conventions, valid by the tool's own schema, and the names of those that nobody reads
+/// (undeclared ones are ignored, Tool surface §8.1); `validator` is that of its checked schema.
 pub(super) fn valid_arguments(
     definition: &ToolDefinition,
     validator: &Validator,
     mut values: Map<String, Value>,
-) -> Result<Arguments, RpcError> {
+) -> Result<(Arguments, Vec<String>), RpcError> {
     if !definition.strict_arguments && !definition.judges_arguments {
         apply_conventions(
             &definition.input_schema,
@@ -345,10 +399,15 @@ pub(super) fn valid_arguments(
     if let Some(violation) = validator.validate(&values).first() {
         return Err(invalid_arguments(&definition.name, violation));
     }
-    match values {
-        Value::Object(values) => Ok(Arguments::new(values)),
-        _ => Ok(Arguments::default()),
-    }
+    let mut values = match values {
+        Value::Object(values) => values,
+        _ => Map::new(),
+    };
+    let undeclared = match definition.changes_station() {
+        true => split_undeclared(definition, &mut values),
+        false => Vec::new(),
+    };
+    Ok((Arguments::new(values), undeclared))
 }
 
 /// A reading call is simply dropped when the client cancels or the time is over.
@@ -366,7 +425,12 @@ async fn run_reading(entry: &Entry, context: &CallContext, arguments: Arguments)
 }
 
 /// A writing call runs on its own task: what it began must end and be recorded, whether or not the client still waits.
-async fn run_writing(entry: &Entry, context: CallContext, arguments: Arguments) -> ToolResult {
+async fn run_writing(
+    entry: &Entry,
+    context: CallContext,
+    arguments: Arguments,
+    recorder: Option<SharedGate>,
+) -> ToolResult {
     let tool = entry.tool.clone();
     let name = &entry.definition.name;
     let is_asked = context.client.asks_now() && context.client.can("elicitation");
@@ -376,7 +440,18 @@ async fn run_writing(entry: &Entry, context: CallContext, arguments: Arguments) 
         Duration::ZERO
     };
     // Its log lines belong to the request as well.
-    let call = async move { tool.run(&context, arguments).await }.in_current_span();
+    let recorder = recorder.filter(|_| entry.definition.changes_station());
+    let recorder = recorder.map(|gate| (gate, entry.definition.clone(), arguments.clone()));
+    let call = async move {
+        let outcome = tool.run(&context, arguments).await;
+        if let (Err(error), Some((gate, definition, arguments))) = (&outcome, recorder) {
+            let arguments = arguments.values();
+            gate.record_unasked(&context, &definition, arguments, error, "not-possible")
+                .await;
+        }
+        outcome
+    }
+    .in_current_span();
     let task = tokio::spawn(call);
     match tokio::time::timeout(entry.definition.limit + DEADLINE_GRACE + decision, task).await {
         Ok(Ok(result)) => result,

@@ -67,7 +67,11 @@ impl Tool for RemoveComponent {
             }
             let look = |write: StationWrite| async move { look(&write, ord).await };
             let checked = self.gate.check(context, &request, look).await?;
-            let request = judged(request, checked.plan);
+            let removable = checked.plan;
+            let request = judged(request, removable);
+            self.gate
+                .check_permitted(context, &request, removable.is_permitted)
+                .await?;
             let sent = self.gate.run(context, request, |write| async move {
                 let sent = write
                     .station

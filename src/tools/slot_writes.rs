@@ -191,6 +191,8 @@ impl<'a> Step<'a> {
         let look = |write: StationWrite| async move { self.plan(&write).await };
         let checked = gate.check(context, &self.request, look).await?;
         let request = self.request.for_slot(&checked.plan);
+        gate.check_permitted(context, &request, checked.plan.is_permitted())
+            .await?;
         let level = checked.plan.level();
         // Commands of levels may be confirmed by themselves, so the plan can be old by then.
         let plan = checked.fresh().filter(|_| level.is_none());

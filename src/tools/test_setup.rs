@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::json;
+use subtle::ConstantTimeEq;
 
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
@@ -15,6 +16,7 @@ use super::station_access::SharedStations;
 use super::{Arguments, CallContext, Principal, ToolError};
 use crate::clock::SharedClock;
 use crate::identity::{Identities, SALT_BYTES};
+use crate::secrecy::Secret;
 
 /// Whether test users may be set up at present.
 #[derive(Debug, Clone)]
@@ -61,6 +63,15 @@ pub struct SetupTestUser {
     pub identities: Arc<Identities>,
     pub stations: SharedStations,
     pub gate: TestSetupGate,
+    /// The bearer of the service identity: it wins over every user's.
+    pub api_token: Option<Secret>,
+}
+
+impl SetupTestUser {
+    fn is_api_token(&self, token: &str) -> bool {
+        let own = self.api_token.as_ref().map(|own| own.expose().as_bytes());
+        own.is_some_and(|own| bool::from(own.ct_eq(token.as_bytes())))
+    }
 }
 
 impl Tool for SetupTestUser {
@@ -108,6 +119,11 @@ impl Tool for SetupTestUser {
             if unusable {
                 return Err(ToolError::invalid_params(
                     "'token' must not be empty, begin or end with blanks, or hold control characters.",
+                ));
+            }
+            if self.is_api_token(token) {
+                return Err(ToolError::invalid_params(
+                    "'token' is the apiToken of this bridge, which always means the service identity; choose another one.",
                 ));
             }
             let principal = Principal::User {

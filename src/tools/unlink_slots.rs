@@ -136,13 +136,17 @@ impl Tool for UnlinkSlots {
                     .removing();
             let look = |write: StationWrite| async move {
                 let station = &write.station;
-                let level = station.level_of_link(&write.scope, &write.ord, &meant.name);
-                level.await.map_err(|error| meant.failure(error))
+                let found = station.look_at_link(&write.scope, &write.ord, &meant.name);
+                found.await.map_err(|error| meant.failure(error))
             };
             // Who may not link to a level may not take its link away either.
-            if let Some(level) = self.0.check(context, &request, look).await?.plan {
+            let found = self.0.check(context, &request, look).await?.plan;
+            if let Some(level) = found.level {
                 request = request.at_priority(level);
             }
+            self.0
+                .check_permitted(context, &request, found.is_permitted)
+                .await?;
             let sent = self.0.run(context, request, |write| async move {
                 let removed = write
                     .station

@@ -79,8 +79,11 @@ impl Tool for WritePoint {
             if [Priority::EMERGENCY, Priority::MANUAL].contains(&priority) {
                 // Nobody is asked to confirm what cannot be written.
                 let command = &command;
-                let look = |write| async move { command.plan(&write).await.map(drop) };
-                self.0.check(context, &request, look).await?;
+                let look = |write| async move { command.plan(&write).await };
+                let plan = self.0.check(context, &request, look).await?.plan;
+                self.0
+                    .check_permitted(context, &request, plan.is_permitted())
+                    .await?;
             }
             let sent = self.0.run(context, request, |write| command.send(write));
             sent.await?.answered(|command| Ok(answer(ord, &command)))
@@ -183,7 +186,7 @@ fn answer(ord: &str, command: &PointCommand) -> ToolOutput {
                 json!(reading.status.map(status_text)),
             );
             map.insert("activeLevel".to_owned(), json!(reading.active_level));
-            let expires = observed.expires.as_ref().map(time_text);
+            let expires = observed.active_until().map(time_text);
             map.insert("expires".to_owned(), json!(expires));
         }
         Err(reason) => {

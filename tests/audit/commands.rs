@@ -136,3 +136,26 @@ fn a_folder_without_an_audit_is_named() {
         );
     }
 }
+
+#[test]
+fn a_missing_journal_ends_verify_with_1_unless_old_files_are_archived() {
+    let audit = Audit::with(niagara_bridge::audit::AuditOptions {
+        journal_bytes: 2000,
+        ..niagara_bridge::audit::AuditOptions::default()
+    });
+    let trail = audit.process();
+    (1..=9).for_each(|number| write(&trail, number));
+    std::fs::remove_file(audit.file(&format!("{JOURNAL_NAME}.000001"))).expect("removed");
+    let (code, _, message) = run(&["verify"], audit.folder());
+    assert_eq!(code, 1);
+    assert!(message.contains("--archived"), "{message}");
+    let (code, text, _) = run(&["verify", "--archived"], audit.folder());
+    assert_eq!(code, 0);
+    assert!(
+        text.contains("are in journal files that are not in this folder"),
+        "{text}"
+    );
+    std::fs::remove_file(audit.file(JOURNAL_NAME)).expect("removed");
+    let (code, _, message) = run(&["verify", "--archived"], audit.folder());
+    assert_eq!(code, 1, "{message}");
+}

@@ -183,7 +183,10 @@ fn a_write_that_runs_while_the_disk_fails_keeps_its_outcome_for_later() {
 fn a_device_without_space_is_an_error_that_names_the_file() {
     let open = on_disk();
     let audit = Audit::with(AuditOptions {
-        open: Arc::new(move |_| open(Path::new("/dev/full"))),
+        open: Arc::new(move |path| {
+            open(path)?;
+            open(Path::new("/dev/full"))
+        }),
         ..AuditOptions::default()
     });
     let error = audit

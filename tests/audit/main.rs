@@ -3,5 +3,6 @@
 mod commands;
 mod damage;
 mod disk;
+mod gone;
 mod support;
 mod writes;

@@ -2,7 +2,9 @@
 
 use std::panic::AssertUnwindSafe;
 
-use niagara_bridge::audit::{AuditOptions, Ending, JOURNAL_NAME, LOG_NAME, Verdict, verify};
+use niagara_bridge::audit::{
+    AuditOptions, Ending, JOURNAL_NAME, LOG_NAME, Verdict, verify, verify_archived,
+};
 use serde_json::json;
 
 use super::support::{Audit, TOOK, attempt, begun, done, write};
@@ -136,7 +138,9 @@ fn the_log_keeps_five_earlier_files_and_the_journal_everything() {
 
     // Earlier files may be archived elsewhere.
     std::fs::remove_file(audit.file(&format!("{JOURNAL_NAME}.000001"))).expect("removed");
-    let found = verify(audit.folder()).expect("whole");
+    let error = verify(audit.folder()).expect_err("missing").to_string();
+    assert!(error.contains("--archived"), "{error}");
+    let found = verify_archived(audit.folder()).expect("whole");
     assert!(found.first_record > 1 && found.outcomes < 40, "{found:?}");
 }
 

@@ -190,3 +190,24 @@ async fn rights_narrow_what_a_token_may_call() {
     );
     served.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_bound_as_the_service_or_for_no_time_at_all() {
+    let desk = Desk::new().await;
+    for name in ["service", "Service", " service"] {
+        let (code, _, message) = desk.command(&["bind", name], VIEWER.password).await;
+        assert_eq!(code, 1, "{name}: {message}");
+        assert!(message.contains("holder of apiToken"), "{message}");
+    }
+    let (code, _, message) = desk
+        .command(&["bind", "viewer", "--expires-days", "0"], VIEWER.password)
+        .await;
+    assert_eq!(code, 2, "{message}");
+    assert!(message.contains("--expires-days"), "{message}");
+    assert!(!desk.identities().path().exists());
+    assert!(
+        !desk.data_dir().join("vault.bin").exists(),
+        "no password is kept"
+    );
+    assert_eq!(desk.station.logins().len(), 0, "no password was tried");
+}

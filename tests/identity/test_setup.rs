@@ -53,6 +53,10 @@ async fn a_chosen_token_is_bound_where_the_gate_is_open() {
             json!({"username": "viewer", "token": ""}),
             "'token' must not be empty",
         ),
+        (
+            json!({"username": "viewer", "token": TOKEN}),
+            "is the apiToken of this bridge",
+        ),
     ] {
         let answer = service.call("setupTestUser", arguments).await;
         assert_eq!(answer["errorCode"], -32602, "{answer}");

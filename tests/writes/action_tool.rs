@@ -124,7 +124,7 @@ async fn what_cannot_be_invoked_is_refused_and_not_sent() {
         "actionName"
     );
     assert_eq!(site.writes(), []);
-    assert_eq!(office.last_line(0, 8)["resultOk"], false);
+    assert_eq!(office.last_line(0, 9)["resultOk"], false);
 }
 
 #[tokio::test]

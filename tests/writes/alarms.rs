@@ -291,11 +291,11 @@ async fn who_may_not_acknowledge_is_told_and_recorded() {
     assert_eq!(service.expect_err("no user").code.code(), -32011);
     let (code, data) = office.failure(VIEWER, "ackAlarm", one.clone()).await;
     assert_eq!(code, -32010, "{data}");
-    office.last_line(1, 1);
+    office.last_line(1, 2);
     office.allow(json!({"deny": ["slot:/Logic/**"]}));
     let (code, data) = office.failure(ADMIN, "ackAlarm", one.clone()).await;
     assert_eq!((code, &data["policy"]), (-32010, &json!("ord-denied")));
-    office.last_line(1, 2);
+    office.last_line(1, 3);
     for wrong in [json!({}), json!({"uuid": "1", "sourceOrd": SOURCE})] {
         let (code, _) = office.failure(ADMIN, "ackAlarm", wrong).await;
         assert_eq!(code, -32602);

@@ -15,6 +15,7 @@ mod office;
 mod override_tools;
 mod plans;
 mod point_tool;
+mod records;
 mod removal;
 mod schedule_failures;
 mod schedules;

@@ -137,6 +137,7 @@ impl Office {
         ));
         let registry = Registry::builder()
             .acting_by(users.clone())
+            .recording_by(gate.clone())
             .tools(writing_tools(&gate, &knowledge))
             .build()
             .expect("the registry");

@@ -362,13 +362,14 @@ async fn the_station_decides_who_may_override() {
         (code, &data["user"], &data["tool"]),
         (-32010, &json!("operator"), &json!("overridePoint"))
     );
-    let refused = office
-        .confirmed(VIEWER, "overridePoint", hold(OWN_POINT, json!(20), 5))
+    // Who may not is not asked to confirm it either.
+    let (code, data) = office
+        .failure(VIEWER, "overridePoint", hold(OWN_POINT, json!(20), 5))
         .await;
     assert_eq!(
-        (&refused["errorCode"], &refused["errorData"]["user"]),
-        (&json!(-32010), &json!("viewer")),
-        "{refused}"
+        (code, &data["user"], data.get("confirm")),
+        (-32010, &json!("viewer"), None),
+        "{data}"
     );
     assert_eq!(site.input(path, "in8").1, "40");
     for (who, caller) in [

@@ -147,8 +147,7 @@ async fn what_does_not_fit_is_refused_with_its_code_and_nothing_is_sent() {
         );
     }
     assert_eq!(office.site.writes(), []);
-    // An array is refused before the gate; all others are recorded.
-    assert_eq!(office.last_line(6, 6)["outcome"], "failed");
+    assert_eq!(office.last_line(6, 10)["outcome"], "refused");
 }
 
 #[tokio::test]

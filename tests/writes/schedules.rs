@@ -497,6 +497,31 @@ async fn an_event_is_written_by_its_dates_and_its_removal_can_be_undone() {
 }
 
 #[tokio::test]
+async fn an_event_cannot_be_removed_and_written_in_one_call() {
+    let office = office().await;
+    let night = json!([{"start": "00:00", "finish": "24:00", "value": false}]);
+    let event = |name: &str, date: &str| json!({"name": name, "date": date, "periods": night});
+    let arguments = json!({"ord": OCCUPANCY, "events": [event("Holy Eve", "2026-12-24")]});
+    office.answer(ADMIN, "writeSchedule", arguments).await;
+    office.site.writes();
+    for (written, removed) in [
+        ("Holy Eve", "Holy Eve"),
+        ("Holy Eve", "Holy$20Eve"),
+        ("Holy$20Eve", "Holy Eve"),
+    ] {
+        for dry in [true, false] {
+            let moved = json!({"ord": OCCUPANCY, "dryRun": dry, "removeEvents": [removed],
+                "events": [event(written, "2026-12-30")]});
+            let answer = office.call_as(ADMIN, "writeSchedule", moved).await;
+            assert_eq!(answer["errorCode"], -32602, "{answer}");
+            let text = answer["content"][0]["text"].as_str().expect("a text");
+            assert!(text.contains("removes that event"), "{text}");
+        }
+    }
+    assert!(office.site.writes().is_empty());
+}
+
+#[tokio::test]
 async fn only_those_who_may_write_do_and_every_refusal_is_told() {
     let office = office().await;
     let (code, data) = office

@@ -70,10 +70,10 @@ async fn names_are_counted_up_where_the_caller_wants_it() {
     fan["nameStrategy"] = json!("replace");
     let (code, data) = refused(&office, "createComponent", fan).await;
     assert_eq!((code, data), (-32602, json!({"nameStrategy": "replace"})));
+    let line = office.last_line(3, 4);
     assert_eq!(
-        office.last_line(3, 3)["resultOk"],
-        true,
-        "arguments that make no sense are not recorded"
+        (&line["errorCode"], &line["outcome"]),
+        (&json!("-32602"), &json!("refused"))
     );
 }
 

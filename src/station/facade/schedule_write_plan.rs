@@ -233,6 +233,16 @@ impl<'a> Planner<'a> {
             if seen.contains(&name) {
                 return Err(invalid(place, "it is named twice".to_owned()));
             }
+            // Both at once would send messages, look unchanged when only the days differ, and leave nothing to undo.
+            let events_path = self.events_path();
+            let is_removed = |step: &Step| matches!(step, Step::Remove { path, name: gone } if *path == events_path && *gone == name);
+            if self.steps.iter().any(is_removed) {
+                return Err(invalid(
+                    place,
+                    "the same call removes that event; remove it in one call and add it in the next, or give the new event another name"
+                        .to_owned(),
+                ));
+            }
             let periods = self.periods(place, &given.periods)?;
             match self.after.event(&name).cloned() {
                 Some(held) => self.changed_event(place, &held, given.days, periods)?,

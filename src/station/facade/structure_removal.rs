@@ -2,6 +2,7 @@
 
 use super::StationFacade;
 use super::links::link_of;
+use super::structure::NEEDS_TO_RESTRUCTURE;
 use super::structure_error::{StructureError, StructureResult};
 use super::structure_survey::RemovalSurvey;
 use crate::station::http::CallScope;
@@ -24,6 +25,8 @@ pub struct Removable {
     pub is_component: bool,
     /// The priority level that it commands, where it is a link to one.
     pub level: Option<Priority>,
+    /// Whether the caller's permissions allow it, as far as the station told them.
+    pub is_permitted: bool,
 }
 
 impl StationFacade {
@@ -53,24 +56,35 @@ impl StationFacade {
         Ok(Removable {
             is_component: node.handle.is_some(),
             level: link.and_then(|link| place.target.level_of_link(link)),
+            is_permitted: place.target.may(NEEDS_TO_RESTRUCTURE),
         })
     }
 
-    /// The priority level that a link commands; changes nothing.
+    /// Looks at what the removal of a link means; changes nothing.
     ///
     /// # Errors
     /// [`StructureError::Sink`] when the sink cannot be read, [`StructureError::NoSuchLink`] and
-    /// [`StructureError::NotALink`] when the name leads to no link.
-    pub async fn level_of_link(
+    /// [`StructureError::NotALink`] when the name leads to no link, [`StructureError::Frozen`] when it cannot be removed.
+    pub async fn look_at_link(
         &self,
         scope: &CallScope,
         sink: &Ord,
         name: &str,
-    ) -> StructureResult<Option<Priority>> {
+    ) -> StructureResult<Removable> {
         let sink = self.place(scope, sink).await;
         let sink = sink.map_err(StructureError::Sink)?;
         let link = link_of(&sink, name)?;
-        Ok(sink.target.level_of_link(link))
+        if sink.is_frozen(link.slot_name()) {
+            return Err(StructureError::Frozen {
+                ord: sink.child(link.slot_name())?.absolute(),
+                parent_type: sink.target.node.type_name().to_owned(),
+            });
+        }
+        Ok(Removable {
+            is_component: false,
+            level: sink.target.level_of_link(link),
+            is_permitted: sink.target.may(NEEDS_TO_RESTRUCTURE),
+        })
     }
 
     /// Removes a component, or a dynamic property, from its parent, with one message to the station.

@@ -224,7 +224,7 @@ impl StationFacade {
         timeout: TimeoutClass,
     ) -> WriteResult<(Json, Duration)> {
         let name = action.slot_name();
-        let what = format!("{}/{name}", target.ord);
+        let what = format!("{}/{name}", target.ord.trim_end_matches('/'));
         let begun = self.clock.monotonic();
         let work = self
             .boxp()
@@ -250,7 +250,11 @@ impl StationFacade {
         action: &Node,
         given: Option<&Given>,
     ) -> WriteResult<Option<Json>> {
-        let place = format!("{}/{}", target.ord, action.slot_name());
+        let place = format!(
+            "{}/{}",
+            target.ord.trim_end_matches('/'),
+            action.slot_name()
+        );
         let types = action.action.as_deref();
         let Some(parameter) = types.and_then(|types| types.parameter.as_deref()) else {
             return match given {

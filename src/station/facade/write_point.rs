@@ -100,6 +100,15 @@ pub struct PointObserved {
     pub expires: Option<DateTime<FixedOffset>>,
 }
 
+impl PointObserved {
+    /// When what commands the output now ends by itself: the station ends level 8 only, and keeps that time while a higher
+    /// level commands.
+    pub fn active_until(&self) -> Option<&DateTime<FixedOffset>> {
+        let is_manual = self.reading.active_level == Some(Priority::MANUAL.to_string());
+        self.expires.as_ref().filter(|_| is_manual)
+    }
+}
+
 /// A value as the contract of writePoint writes it.
 pub(super) fn requested_text(value: &Value) -> String {
     match value {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::error::{About, failed};
+use super::error::{About, failed, not_permitted};
 use super::{Pass, StationWrite, Stop, WriteFailure, WriteGate, WriteRequest};
 use super::{on_disk, reason, scope};
 use crate::audit::{Ending, Verdict};
@@ -29,6 +29,37 @@ impl<P> Checked<P> {
 }
 
 impl WriteGate {
+    /// Nobody is asked to confirm what the station is not going to let them do: a write that needs a confirmation ends here
+    /// when `is_permitted`, the prediction from what the station told of the caller's permissions, says no. Any other goes
+    /// on, and the station itself decides.
+    ///
+    /// # Errors
+    /// −32010, recorded as a refusal.
+    pub async fn check_permitted(
+        &self,
+        context: &CallContext,
+        request: &WriteRequest<'_>,
+        is_permitted: bool,
+    ) -> Result<(), ToolError> {
+        if is_permitted {
+            return Ok(());
+        }
+        // What the rules forbid is told by the gate itself.
+        let Ok(judged) = self.judge(context, request).await else {
+            return Ok(());
+        };
+        if reason(judged.ruling).is_none() {
+            return Ok(());
+        }
+        let stop = Stop {
+            error: not_permitted(&About::of(&context.principal, request)),
+            policy: "not-permitted",
+            path: Some(judged.path),
+        };
+        self.record_refusal(context, request, &stop).await;
+        Err(stop.error)
+    }
+
     /// Looks at the station for a write that [`WriteGate::run`] is to send; `look` changes nothing.
     ///
     /// # Errors
@@ -101,6 +132,7 @@ impl WriteGate {
             let text = pass.recorded_text(error);
             let code = error.code.code();
             let ending = Ending::not_done(Verdict::Refused, Duration::ZERO, code, text);
+            pass.audited.set();
             self.note(&pass.tool, Verdict::Refused);
             let trail = self.trail.clone();
             on_disk(move || trail.refused(&pass.attempt, NOT_POSSIBLE, &ending)).await;

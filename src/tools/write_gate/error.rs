@@ -49,6 +49,17 @@ pub(super) fn refused(about: &About<'_>, refusal: &Refusal) -> ToolError {
         .with("remedy", refusal.remedy.clone())
 }
 
+/// What the station is known to refuse: −32010 without asking it.
+pub(super) fn not_permitted(about: &About<'_>) -> ToolError {
+    let text = format!(
+        "The station does not let '{}' do this to {}: the permissions that it tells for that user are not enough; nothing was \
+         sent. The user's role needs the permission.",
+        about.principal,
+        crate::station::echo::shortened(about.ord)
+    );
+    about.on(ToolError::new(ErrorCode::PermissionDenied, text))
+}
+
 /// What is recorded of the values of a failed write: those before, where they are known, and those read back.
 #[derive(Debug, Default)]
 pub(super) struct Values {

@@ -50,6 +50,7 @@ impl WriteGate {
         context: &CallContext,
         request: &WriteRequest<'_>,
     ) -> Result<Rehearsal, ToolError> {
+        context.audited.set();
         let judged = self.judge(context, request).await;
         let judged = judged.map_err(|stop| stop.error)?;
         Ok(Rehearsal {

@@ -7,6 +7,7 @@
 //!   for several under one confirmation, [`WriteGate::rehearse`] for dry runs.
 //! - `check`: the look at the station before anybody is asked.
 //! - `request`: what a tool wants, and what came of it; [`error`]: failures in the codes of the surface.
+//! - `unasked`: calls that end before the gate is asked.
 //! - `judgement`: whether a write may pass; `check`: a look at the station before; `confirmation`: the second step; `rate`: writes per minute; `counts`: for the metrics.
 
 mod check;
@@ -16,6 +17,7 @@ pub mod error;
 mod judgement;
 mod rate;
 mod request;
+mod unasked;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,16 +29,18 @@ pub use confirmation::{CONFIRM, CONFIRMATION_TIME};
 pub use counts::WriteCounts;
 pub use judgement::Rehearsal;
 pub use request::{Gated, StationWrite, WriteFailure, WriteRequest, Written};
+pub(crate) use unasked::split_undeclared;
 
 use confirmation::{Confirmations, bound_to};
 use error::About;
 use judgement::{Stop, reason};
 use rate::WriteRate;
 
+use super::context::Audited;
 use super::schema::{self, ObjectSchema};
 use super::station_access::{SharedStations, scope};
 use super::{CallContext, ErrorCode, Principal, ToolError, ToolOutput};
-use crate::audit::{Attempt, AuditTrail, Ending, OpenWrite, Verdict};
+use crate::audit::{Attempt, AuditError, AuditTrail, Ending, LOG_NAME, OpenWrite, Verdict};
 use crate::clock::SharedClock;
 use crate::config::policy::SharedPolicy;
 use crate::config::writes::WriteRules;
@@ -84,6 +88,7 @@ pub struct Pass {
     operation: String,
     ord: String,
     write: StationWrite,
+    audited: Audited,
 }
 
 impl Pass {
@@ -157,6 +162,12 @@ impl WriteGate {
     /// −32011 when the caller's station password cannot be used.
     pub fn reading_station(&self, context: &CallContext) -> Result<Arc<StationFacade>, ToolError> {
         self.stations.for_caller(&context.principal)
+    }
+
+    /// Whether the station can be changed in the caller's own name; else what is read by the service account says nothing of
+    /// the caller's permissions.
+    pub fn acts_as_caller(&self, context: &CallContext) -> bool {
+        self.stations.may_change_station(&context.principal).is_ok()
     }
 
     /// The rules at present.
@@ -260,6 +271,7 @@ impl WriteGate {
             tool: request.tool.to_owned(),
             operation: request.operation.to_owned(),
             ord: request.ord.to_owned(),
+            audited: context.audited.clone(),
             write: StationWrite {
                 station: one.station,
                 scope: sending_scope(&context),
@@ -333,8 +345,9 @@ impl WriteGate {
     }
 
     async fn begin(&self, pass: &Pass) -> Result<(StationWrite, OpenWrite), ToolError> {
+        pass.audited.set();
         let (trail, attempt, policy) = (self.trail.clone(), pass.attempt.clone(), pass.policy);
-        let refusal = unrecorded(pass);
+        let mut refusal = unrecorded(pass);
         let message = refusal.message.clone();
         let code = refusal.code.code();
         let ending = Ending::not_done(Verdict::Refused, Duration::ZERO, code, message);
@@ -344,6 +357,9 @@ impl WriteGate {
             Some(Ok(open)) => return Ok((pass.write.clone(), open)),
             Some(Err(error)) => {
                 tracing::error!(%error, "a write was refused because it cannot be recorded");
+                if let Some(text) = displaced(&error) {
+                    refusal.message = text;
+                }
             }
             None => {}
         }
@@ -352,6 +368,7 @@ impl WriteGate {
     }
 
     async fn record_refusal(&self, context: &CallContext, request: &WriteRequest<'_>, stop: &Stop) {
+        context.audited.set();
         let attempt = self.attempt(context, request, stop.path.as_ref());
         let error = &stop.error;
         // A token that confirms is as good as a yes; the records do not keep it.
@@ -382,6 +399,7 @@ impl WriteGate {
             &arguments,
             request.secret_value,
         );
+        attempt.name_undeclared(&context.undeclared);
         attempt.session_id = context.session_id.clone();
         attempt.request_id = context.request_id.clone();
         attempt.path = path.map(SlotPath::to_string).unwrap_or_default();
@@ -409,6 +427,25 @@ fn unrecorded(pass: &Pass) -> ToolError {
     )
     .with("tool", pass.tool.clone())
     .with("ord", pass.ord.clone())
+}
+
+/// What a person reads when a file of the audit is not where the bridge left it; the folder is told in the log only.
+fn displaced(error: &AuditError) -> Option<String> {
+    let AuditError::Displaced { path, problem } = error else {
+        return None;
+    };
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let remedy = match file == LOG_NAME {
+        true => "the bridge makes it anew from its journal, so call again; find out who touched it",
+        false => {
+            "put it back where it was; if it is lost, stop the bridge, move the other audit files away as well and start it \
+             again"
+        }
+    };
+    Some(format!(
+        "The write was not sent, because it cannot be recorded: the file {file} is not as the bridge left it: {problem}; \
+         {remedy}."
+    ))
 }
 
 /// The scope of the work: it ends before the call does.
