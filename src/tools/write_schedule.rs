@@ -458,8 +458,8 @@ pub(super) fn concluded(
     Err(WriteFailure::Partly {
         error,
         in_doubt,
-        old_value: seen.is_some().then_some(old_value),
-        new_value,
+        old_value: seen.is_some().then(|| Box::new(old_value)),
+        new_value: new_value.map(Box::new),
     })
 }
 

@@ -89,8 +89,8 @@ pub(super) fn failed(about: &About<'_>, failure: WriteFailure) -> (Verdict, Tool
                 false => (Verdict::Failed, error),
             };
             let values = Values {
-                old: old_value,
-                new: new_value,
+                old: old_value.map(|value| *value),
+                new: new_value.map(|value| *value),
             };
             (verdict, error, values)
         }

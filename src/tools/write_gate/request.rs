@@ -223,9 +223,9 @@ pub enum WriteFailure {
         error: ToolError,
         /// Whether the message that failed may have been carried out.
         in_doubt: bool,
-        old_value: Option<Value>,
+        old_value: Option<Box<Value>>,
         /// As it was read back.
-        new_value: Option<Value>,
+        new_value: Option<Box<Value>>,
     },
 }
 
