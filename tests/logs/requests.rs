@@ -10,6 +10,7 @@ use niagara_bridge::mcp::bridge::Bridge;
 use niagara_bridge::mcp::http::{HttpOptions, HttpServer};
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::ResourceRegistry;
+use niagara_bridge::tools::schema::{self, object};
 use niagara_bridge::tools::{
     Annotations, Arguments, CallContext, Category, Registry, Tool, ToolDefinition, ToolError,
     ToolOutput, ToolResult, echo::Echo,
@@ -29,6 +30,7 @@ impl Tool for Fragile {
         // Not a reading tool, so it runs on a task of its own.
         let about = "Fails as it is told to.";
         ToolDefinition::new("fragile", Category::Write, Annotations::MUTATION, about)
+            .input(object().required("how", schema::string("The way to fail.")))
     }
 
     fn run<'a>(

@@ -304,7 +304,7 @@ async fn who_may_not_acknowledge_is_told_and_recorded() {
         .failure(ADMIN, "ackAlarm", json!({"uuid": "77"}))
         .await;
     assert_eq!((code, &data["uuid"]), (-32006, &json!("77")));
-    let line = office.last_line(1, 3);
+    let line = office.last_line(1, 6);
     assert_eq!(
         (&line["outcome"], &line["policy"]),
         (&json!("refused"), &json!("not-possible"))
