@@ -26,7 +26,7 @@ pub mod python_text;
 pub mod redaction;
 pub mod registry;
 pub mod result;
-pub mod rule_catalogue;
+pub use niagara_analytics::catalogue as rule_catalogue;
 pub mod run_config;
 pub mod service;
 pub mod token;

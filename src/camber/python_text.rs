@@ -102,10 +102,7 @@ pub fn one_decimal(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// A value rounded to that many decimals, half to even on the exact binary value.
-pub fn rounded(value: f64, decimals: usize) -> f64 {
-    format!("{value:.decimals$}").parse().unwrap_or(value)
-}
+pub use niagara_analytics::numeric::round as rounded;
 
 #[cfg(test)]
 mod tests {

@@ -1,71 +1,10 @@
 //! One equipment as a table: a row per stamp, a column per role (Store §5 steps 2, 3, 5).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+
+pub use niagara_analytics::frame::{Mean, RoleFrame};
 
 use super::series::{EquipmentSeries, RoleSeries};
-
-/// A table of one equipment.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RoleFrame {
-    pub equip: String,
-    pub equip_class: String,
-    /// Sorted and distinct, in nanoseconds of the site's wall clock.
-    pub stamps: Vec<i64>,
-    /// One value per stamp, NaN where there is none; by role slug.
-    pub columns: BTreeMap<String, Vec<f64>>,
-}
-
-impl RoleFrame {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.stamps.len()
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.stamps.is_empty()
-    }
-
-    /// The values of a role.
-    pub fn column(&self, role: &str) -> Option<&[f64]> {
-        self.columns.get(role).map(Vec::as_slice)
-    }
-}
-
-/// A mean as pandas forms it: a Kahan sum that skips NaN (Store §5).
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Mean {
-    sum: f64,
-    carry: f64,
-    count: u32,
-}
-
-impl Mean {
-    /// Adds a value, in the order of time.
-    pub fn add(&mut self, value: f64) {
-        if value.is_nan() {
-            return;
-        }
-        let corrected = value - self.carry;
-        let sum = self.sum + corrected;
-        self.carry = (sum - self.sum) - corrected;
-        if self.carry.is_nan() {
-            self.carry = 0.0;
-        }
-        self.sum = sum;
-        self.count += 1;
-    }
-
-    /// The mean; NaN when nothing was added.
-    pub fn value(self) -> f64 {
-        if self.count == 0 {
-            f64::NAN
-        } else {
-            self.sum / f64::from(self.count)
-        }
-    }
-}
 
 pub(super) fn pivot(series: &EquipmentSeries) -> RoleFrame {
     let repeats = |role: &RoleSeries| role.stamps.windows(2).any(|pair| pair[0] == pair[1]);
@@ -206,16 +145,6 @@ mod tests {
             shown(&frame),
             "[1, 2] {\"a\": [NaN, NaN], \"b\": [NaN, 1.0]}"
         );
-    }
-
-    #[test]
-    fn sums_are_compensated() {
-        let mut mean = Mean::default();
-        for value in [1e16, 1.0, 1.0, -1e16] {
-            mean.add(value);
-        }
-        assert_eq!(mean.value(), 0.5);
-        assert!(Mean::default().value().is_nan());
     }
 
     #[test]

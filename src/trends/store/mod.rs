@@ -34,7 +34,6 @@ pub mod process;
 pub mod registry;
 pub mod removal;
 pub mod replacement;
-pub mod resample;
 pub mod scan;
 pub mod series;
 pub mod stamp_runs;
@@ -42,7 +41,6 @@ pub mod swap;
 pub mod tombstones;
 pub mod verify;
 pub mod view;
-pub mod wall_clock;
 pub mod writer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -60,14 +58,14 @@ pub use self::frame::RoleFrame;
 pub use self::registry::{FacilityEntry, FacilityState, Registry, RegistryCondition};
 pub use self::removal::PruneReport;
 pub use self::replacement::StagedFacility;
-pub use self::resample::BinWidth;
 pub use self::scan::{PointStamps, ScanOptions};
 pub use self::series::{EquipmentSeries, RoleSeries};
 pub use self::stamp_runs::StampRuns;
 pub use self::verify::{FacilityVerdict, StoreVerdict};
 pub use self::view::{FacilityView, Selection};
-pub use self::wall_clock::Window;
 pub use self::writer::{Observer, Registration, StoreStep, StoreWriter};
+pub use niagara_analytics::BinWidth;
+pub use niagara_analytics::wall_clock::{self, Window};
 
 use self::listing::IndexedParts;
 use crate::clock::{SharedClock, SystemClock};
@@ -243,7 +241,9 @@ impl TrendStore {
     ) -> Result<RoleFrame, StoreError> {
         let frame = self.equipment(facility, equip, selection)?.frame();
         match bins {
-            Some(bins) => frame.resampled(bins),
+            Some(bins) => frame
+                .resampled(bins)
+                .map_err(|error| StoreError::Refused(error.to_string())),
             None => Ok(frame),
         }
     }

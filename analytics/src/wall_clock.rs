@@ -93,7 +93,7 @@ pub fn time_of(stamp: i64) -> NaiveDateTime {
 /// A date alone is its midnight. None when the text has another form or names a time that does not exist.
 ///
 /// ```
-/// use niagara_bridge::trends::store::wall_clock::{iso, parse_bound};
+/// use niagara_analytics::wall_clock::{iso, parse_bound};
 /// assert_eq!(iso(parse_bound("2024-03-01").unwrap()), "2024-03-01T00:00:00");
 /// assert_eq!(parse_bound("2024-13-01"), None);
 /// ```
@@ -120,7 +120,7 @@ pub fn parse_bound(text: &str) -> Option<i64> {
 /// (Core §12).
 ///
 /// ```
-/// use niagara_bridge::trends::store::wall_clock::iso;
+/// use niagara_analytics::wall_clock::iso;
 /// assert_eq!(iso(1), "1970-01-01T00:00:00.000000001");
 /// assert_eq!(iso(500_000_000), "1970-01-01T00:00:00.500000");
 /// ```

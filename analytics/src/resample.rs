@@ -2,15 +2,26 @@
 
 use std::fmt;
 
-use super::StoreError;
-use super::frame::{Mean, RoleFrame};
-use super::wall_clock::{DAY, HOUR, MINUTE, SECOND, iso};
+use crate::frame::{Mean, RoleFrame};
+use crate::wall_clock::{DAY, HOUR, MINUTE, SECOND, iso};
 
 /// More bins than this come from a damaged stamp or a wrong width, and would fill the memory.
 const MOST_BINS: i64 = 20_000_000;
 
 /// Roles of which a bin keeps the greatest value: on at any time in the bin counts as on (Store §10.1).
 const ANY_ON: [&str; 2] = ["warmup", "cooldown"];
+
+/// A frame that spans too many bins: a stamp of it is damaged, or the width is too small.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "equipment {equip:?} cannot be resampled to {bins}: its stamps reach from {first} to {last}; narrow the window"
+)]
+pub struct ResampleError {
+    pub equip: String,
+    pub bins: BinWidth,
+    pub first: String,
+    pub last: String,
+}
 
 /// Length of a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +44,7 @@ impl BinWidth {
     /// Reads a width as pandas writes it: `15min`, `1h`, `7h`, `1D`, `1h30min`.
     ///
     /// ```
-    /// use niagara_bridge::trends::store::BinWidth;
+    /// use niagara_analytics::BinWidth;
     /// assert_eq!(BinWidth::parse("15min").unwrap().nanos(), 900_000_000_000);
     /// assert_eq!(BinWidth::parse("h"), Some(BinWidth::HOUR));
     /// assert_eq!(BinWidth::parse("0h"), None);
@@ -85,7 +96,7 @@ impl RoleFrame {
     ///
     /// # Errors
     /// The frame spans more than 20 million bins: a stamp of it is damaged, or the width is too small.
-    pub fn resampled(&self, bins: BinWidth) -> Result<Self, StoreError> {
+    pub fn resampled(&self, bins: BinWidth) -> Result<Self, ResampleError> {
         let (Some(first), Some(last)) = (self.stamps.first(), self.stamps.last()) else {
             return Ok(self.clone());
         };
@@ -94,12 +105,12 @@ impl RoleFrame {
         let bin_of = |stamp: i64| stamp.saturating_sub(midnight).div_euclid(width);
         let (first_bin, last_bin) = (bin_of(*first), bin_of(*last));
         if last_bin - first_bin >= MOST_BINS {
-            return Err(StoreError::Refused(format!(
-                "equipment {:?} cannot be resampled to {bins}: its stamps reach from {} to {}; narrow the window",
-                self.equip,
-                iso(*first),
-                iso(*last)
-            )));
+            return Err(ResampleError {
+                equip: self.equip.clone(),
+                bins,
+                first: iso(*first),
+                last: iso(*last),
+            });
         }
         let stamps: Vec<i64> = (first_bin..=last_bin)
             .map(|bin| midnight.saturating_add(bin.saturating_mul(width)))
@@ -159,8 +170,8 @@ fn greatest(values: &[f64], bins: &[usize], count: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wall_clock::parse_bound;
     use super::*;
+    use crate::wall_clock::parse_bound;
 
     fn frame(role: &str, samples: &[(&str, f64)]) -> RoleFrame {
         RoleFrame {

@@ -6,12 +6,18 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::knowledge::shipped;
+use crate::tables;
 
 const RULES: &str = include_str!("../../knowledge/camber/rules.json");
 const ADVICE: &str = include_str!("../../knowledge/camber/rule-advice.json");
 
 static SHIPPED: LazyLock<RuleCatalogue> = LazyLock::new(RuleCatalogue::read);
+
+/// Read when the first caller asks for details: most processes never need these texts.
+static ADVICE_BY_RULE: LazyLock<AdviceTable> = LazyLock::new(|| {
+    let file: AdviceFile = tables::table(ADVICE);
+    file.rules.into_iter().chain(file.drift_detectors).collect()
+});
 
 /// One tunable parameter.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -20,6 +26,7 @@ pub struct RuleParameter {
     #[serde(default)]
     pub default: Value,
     pub unit: String,
+    pub kind: ParameterKind,
     /// What the unit is counted of: "active samples".
     #[serde(default)]
     unit_of: Option<String>,
@@ -39,7 +46,23 @@ pub struct RuleParameter {
     #[serde(default)]
     passed_to: Option<String>,
     #[serde(skip)]
-    advice: Advice,
+    rule: String,
+}
+
+/// What values a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum ParameterKind {
+    #[default]
+    Number,
+    Integer,
+    Flag,
+    Choice,
+    List,
+    KeywordOrNumber,
+    Mapping,
+    #[serde(other)]
+    Other,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -51,6 +74,21 @@ struct Advice {
 }
 
 impl RuleParameter {
+    /// The words that it takes; none when every value of its kind is taken.
+    pub fn choices(&self) -> Option<&[Value]> {
+        self.choices.as_deref()
+    }
+
+    /// Words that are taken beside numbers.
+    pub fn keywords(&self) -> &[Value] {
+        &self.keywords
+    }
+
+    /// What the rule does when the default is null: words for people.
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
     /// The unit with what it is counted of.
     pub fn full_unit(&self) -> String {
         match &self.unit_of {
@@ -65,6 +103,10 @@ impl RuleParameter {
         }
         let bounds = [self.min.clone()?, self.max.clone()?];
         Some(self.keywords.iter().cloned().chain(bounds).collect())
+    }
+
+    fn advice(&self) -> Option<&'static Advice> {
+        ADVICE_BY_RULE.get(&self.rule)?.get(&self.name)
     }
 
     /// The parameter as `rule_params` lists it.
@@ -84,9 +126,11 @@ impl RuleParameter {
             .fallback
             .as_ref()
             .map(|fallback| format!("Without a value: {fallback}."));
+        let none = Advice::default();
+        let advice = self.advice().unwrap_or(&none);
         let details = [
-            ("basis", &self.advice.basis),
-            ("calibrate", &self.advice.calibration),
+            ("basis", &advice.basis),
+            ("calibrate", &advice.calibration),
             ("note", &fallback),
             ("passed_to", &self.passed_to),
         ];
@@ -124,6 +168,27 @@ impl RuleKind {
     }
 }
 
+/// Whether a rule judges each equipment for itself or all of them together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleScope {
+    #[default]
+    Equipment,
+    Fleet,
+}
+
+/// How a finding is drawn (Engine §4.9).
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct RuleEvidence {
+    pub renderer: String,
+    /// Roles; `?` at the end: only when it is there; `a | b`: the first that is there.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Where the flagged samples come from.
+    #[serde(default)]
+    pub violations: Value,
+}
+
 /// One rule or drift detector.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct RuleEntry {
@@ -133,7 +198,35 @@ pub struct RuleEntry {
     /// Families of equipment that it is written for, sorted.
     #[serde(default)]
     pub equip_families: Vec<String>,
+    #[serde(default)]
+    pub title: String,
+    #[serde(default)]
+    pub scope: RuleScope,
+    /// Roles that must be there.
+    #[serde(default)]
+    pub required: Vec<String>,
+    /// Groups of which one role each must be there.
+    #[serde(default)]
+    pub any_of: Vec<Vec<String>>,
+    #[serde(default)]
+    pub optional: Vec<String>,
+    /// Loaded, but never decide anything.
+    #[serde(default)]
+    pub cost_only: Vec<String>,
+    /// Alternatives of optional roles that decide whether there is a verdict: the first whose roles are all there is gated.
+    #[serde(default, rename = "gating_optional_0_111")]
+    pub gating_optional: Vec<Vec<String>>,
+    #[serde(default)]
+    pub wants_topology: bool,
     pub params: Vec<RuleParameter>,
+    /// Arguments that a configuration may set although they are not tunable.
+    #[serde(default)]
+    pub non_tunable_args: Vec<String>,
+    /// Arguments that are what the rule is, and that nothing may set.
+    #[serde(default)]
+    pub fixed_for_this_rule: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub evidence: Option<RuleEvidence>,
     #[serde(default)]
     fixed_thresholds_in_code: bool,
     #[serde(skip, default = "rule")]
@@ -188,21 +281,15 @@ impl RuleCatalogue {
     }
 
     fn read() -> Self {
-        let file: RuleFile = shipped::table("camber/rules.json", RULES);
-        let mut advice: AdviceFile = shipped::table("camber/rule-advice.json", ADVICE);
+        let file: RuleFile = tables::table(RULES);
         let mut entries = BTreeMap::new();
-        for (rows, advice, kind) in [
-            (file.rules, &mut advice.rules, RuleKind::Rule),
-            (
-                file.drift_detectors,
-                &mut advice.drift_detectors,
-                RuleKind::Drift,
-            ),
+        for (rows, kind) in [
+            (file.rules, RuleKind::Rule),
+            (file.drift_detectors, RuleKind::Drift),
         ] {
             for mut entry in rows {
-                let mut own = advice.remove(&entry.id).unwrap_or_default();
                 for parameter in &mut entry.params {
-                    parameter.advice = own.remove(&parameter.name).unwrap_or_default();
+                    parameter.rule.clone_from(&entry.id);
                 }
                 entry.kind = kind;
                 entry.equip_families.sort_unstable();
@@ -266,11 +353,9 @@ mod tests {
             assert!(!entry.params.is_empty(), "{}", entry.id);
             for parameter in &entry.params {
                 let place = format!("{}.{}", entry.id, parameter.name);
-                assert!(parameter.advice.basis.is_some(), "{place} has no basis");
-                assert!(
-                    parameter.advice.calibration.is_some(),
-                    "{place} has no advice"
-                );
+                let advice = parameter.advice().unwrap();
+                assert!(advice.basis.is_some(), "{place} has no basis");
+                assert!(advice.calibration.is_some(), "{place} has no advice");
             }
         }
     }

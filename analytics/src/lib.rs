@@ -1,0 +1,34 @@
+//! What trends say about equipment: sensor trust, fault rules, drift, RCx and M&V, as pure functions over frames.
+//!
+//! Nothing here reads a file, knows a station or waits: the caller builds frames and hands them in.
+//!
+//! - [`frame`], [`resample`], [`wall_clock`]: one equipment as a table of columns; NaN is "no sample".
+//! - [`numeric`]: the rounding, quantiles and spreads that all texts agree on.
+//! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
+//! - [`gates`], [`occupancy`]: which samples count: fan on, plant running, occupied.
+//! - [`parameters`], [`finding`], [`rules`]: what a rule is given, what it answers, and the rules.
+//!
+//! Source: CAMBER analytic engine; CAMBER air-side and zone-side rules; CAMBER plant-side rules.
+
+pub mod catalogue;
+pub mod families;
+pub mod finding;
+pub mod frame;
+pub mod gates;
+pub mod numeric;
+pub mod occupancy;
+pub mod parameters;
+pub mod resample;
+pub mod roles;
+pub mod rules;
+mod tables;
+pub mod topology;
+pub mod wall_clock;
+
+pub use self::catalogue::{RuleCatalogue, RuleEntry};
+pub use self::finding::{Metrics, Severity, Verdict};
+pub use self::frame::{Frame, RoleFrame};
+pub use self::parameters::Parameters;
+pub use self::resample::BinWidth;
+pub use self::rules::{FleetFrames, RuleCode};
+pub use self::topology::Topology;
