@@ -5,7 +5,7 @@
 //! - [`frame`], [`resample`], [`wall_clock`]: one equipment as a table of columns; NaN is "no sample".
 //! - [`numeric`]: the rounding, quantiles and spreads that all texts agree on.
 //! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
-//! - [`gates`], [`occupancy`]: which samples count: fan on, plant running, occupied.
+//! - [`gates`], [`occupancy`], [`masks`]: which samples count: fan on, plant running, occupied.
 //! - [`parameters`], [`finding`], [`rules`]: what a rule is given, what it answers, and the rules.
 //!
 //! Source: CAMBER analytic engine; CAMBER air-side and zone-side rules; CAMBER plant-side rules.
@@ -15,6 +15,7 @@ pub mod families;
 pub mod finding;
 pub mod frame;
 pub mod gates;
+pub mod masks;
 pub mod numeric;
 pub mod occupancy;
 pub mod parameters;

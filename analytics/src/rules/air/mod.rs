@@ -1,5 +1,6 @@
 //! Rules of air handlers and zones (CAMBER air-side and zone-side rules).
 
+pub mod grouping;
 pub mod supply_air_control;
 
 use super::RuleCode;

@@ -3,6 +3,7 @@
 use crate::finding::{Judgement, Metrics, Severity, Verdict, number};
 use crate::frame::Frame;
 use crate::gates;
+use crate::masks;
 use crate::numeric;
 use crate::occupancy::{self, Schedule};
 use crate::parameters::Parameters;
@@ -45,7 +46,7 @@ fn running(frame: &Frame<'_>, parameters: &Parameters) -> Option<Running> {
     };
     let is_occupied = occupied.is_some();
     let mask = match occupied {
-        Some(occupied) => and(&fan.mask, &occupied),
+        Some(occupied) => masks::and(&fan.mask, &occupied),
         None => fan.mask,
     };
     Some(Running {
@@ -53,10 +54,6 @@ fn running(frame: &Frame<'_>, parameters: &Parameters) -> Option<Running> {
         occupancy_gate,
         is_occupied,
     })
-}
-
-fn and(one: &[bool], other: &[bool]) -> Vec<bool> {
-    one.iter().zip(other).map(|(a, b)| *a && *b).collect()
 }
 
 fn deviation(frame: &Frame<'_>) -> Option<Vec<f64>> {
