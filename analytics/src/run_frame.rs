@@ -182,10 +182,7 @@ mod tests {
     fn outdoor(from: i64, values: &[f64]) -> SharedPoint {
         SharedPoint {
             role: "oat".to_owned(),
-            stamps: (from..)
-                .zip(values)
-                .map(|(hour, _)| hour * HOUR)
-                .collect(),
+            stamps: (from..).zip(values).map(|(hour, _)| hour * HOUR).collect(),
             values: values.to_vec(),
         }
     }
