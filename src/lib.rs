@@ -10,7 +10,8 @@
 //! - [`config`], [`cli`]: one YAML file and the commands.
 //! - [`camber`]: read-only capabilities over stored trends, every call under one policy.
 //! - [`schema`]: the one JSON Schema validator.
-//! - [`secrecy`], [`clock`]: what every layer uses: secrets that are never shown, and the time.
+//! - [`secrecy`], [`clock`], [`visible_text`]: what every layer uses: secrets that are never shown, the time, and foreign
+//!   text that cannot pass for something else.
 //!
 //! Imports point one way: `station` ← `tools` ← `mcp` ← `cli`.
 
@@ -33,3 +34,4 @@ pub mod secrecy;
 pub mod station;
 pub mod tools;
 pub mod trends;
+pub mod visible_text;

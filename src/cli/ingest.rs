@@ -53,7 +53,7 @@ pub struct IngestArguments {
     /// Read everything in the range again and put it in the place of all that is stored of the facility.
     #[arg(long)]
     pub force: bool,
-    /// Only show what would be read.
+    /// Only show what would be read; nothing on disk changes.
     #[arg(long)]
     pub dry_run: bool,
     /// Print the result as JSON.
@@ -108,22 +108,19 @@ async fn ingest_once(
         Some(folder) => folder.clone(),
         None => trends_folder(config),
     };
-    let store = Arc::new(TrendStore::create(root)?);
     let zone = station.zone(scope).await?;
     let request = request(arguments, config, zone, station.now())?;
-    let plan = IngestPlan::make(station, scope, &snapshot.model, &store, &request).await?;
     if arguments.dry_run {
+        let plan = IngestPlan::preview(station, scope, &snapshot.model, &root, &request).await?;
         if arguments.json {
-            let plan = serde_json::json!({
-                "facility": plan.facility.as_str(), "timeZone": plan.clock.zone().name(),
-                "histories": plan.rows(), "notIngested": plan.refused,
-            });
-            println!("{plan:#}");
+            println!("{:#}", plan.to_json());
         } else {
             print!("{}", plan.table());
         }
         return Ok(());
     }
+    let store = Arc::new(TrendStore::create(root)?);
+    let plan = IngestPlan::make(station, scope, &snapshot.model, &store, &request).await?;
     let line = ProgressLine::new();
     let options = IngestOptions {
         on_progress: line.clone().into_callback(),

@@ -90,10 +90,25 @@ pub enum UnitProblem {
     },
     /// History and point state different units.
     #[error(
-        "the history is recorded in {history} and the point shows {point}; make the units of both the same, or state the \
-         right one under 'units' of the equipment in the knowledge file"
+        "the history is recorded in {history} and the point shows {point}; make the units of both the same, or say which of \
+         the two is right under 'units' of the equipment in the knowledge file"
     )]
     Disagreeing { history: String, point: String },
+    /// The knowledge file states another unit than the station.
+    #[error(
+        "'units' of the equipment in the knowledge file states {stated} for {role}, and the station states {station}; remove \
+         the wrong one: the entry under 'units', or the unit in the facets of the point and its history"
+    )]
+    Overruled {
+        role: String,
+        stated: String,
+        station: String,
+    },
+    /// Numbers that measure something under a role of states.
+    #[error(
+        "the numbers are in {unit}, and {role} is a state, 0 or 1; map a point to the role that tells whether it is on"
+    )]
+    NoState { role: String, unit: String },
     /// A known name with another size than everybody's.
     #[error(
         "the station defines {unit} differently from its usual meaning; choose a standard unit in the facets of the point"
@@ -270,6 +285,87 @@ pub fn agreed<'a>(
         (Some(history), _) => Ok(Some(history)),
         (None, point) => Ok(point),
     }
+}
+
+/// The conversion and the name of the unit that counts: what history and point state, or what the knowledge file states
+/// where they do not. Of two units of the station the file may say which one is right, and that is remarked.
+///
+/// # Errors
+/// As [`station_unit`] and [`agreed`], or the knowledge file contradicts the station.
+pub fn chosen_unit(
+    role: &CamberRole,
+    history: Option<&Unit>,
+    point: Option<&Unit>,
+    stated: Option<&str>,
+    remarks: &mut Vec<String>,
+) -> Result<(Conversion, String), UnitProblem> {
+    let of_station = agreed(history, point);
+    let Some(stated) = stated.map(str::trim).filter(|stated| !stated.is_empty()) else {
+        let unit = of_station?;
+        let name = unit.map(Unit::name).unwrap_or_default().to_owned();
+        return Ok((station_unit(role, unit)?, name));
+    };
+    let conversion = file_unit(role, stated)?;
+    let overruled = |unit: &Unit| UnitProblem::Overruled {
+        role: role.role.clone(),
+        stated: stated.to_owned(),
+        station: unit.name().to_owned(),
+    };
+    match of_station {
+        Ok(None) => {}
+        Ok(Some(unit)) if speaks_against(role, unit, stated, &conversion)? => {
+            return Err(overruled(unit));
+        }
+        Ok(Some(_)) => {}
+        Err(disagreeing) => {
+            let mut confirmed = false;
+            for unit in [history, point].into_iter().flatten() {
+                confirmed |= !speaks_against(role, unit, stated, &conversion)?;
+            }
+            if !confirmed {
+                return Err(history.map_or(disagreeing, overruled));
+            }
+            remarks.push(format!(
+                "is recorded in {} while its point shows {}; {stated} is taken, as the knowledge file says",
+                history.map(Unit::name).unwrap_or_default(),
+                point.map(Unit::name).unwrap_or_default()
+            ));
+        }
+    }
+    Ok((conversion, stated.to_owned()))
+}
+
+/// Whether a unit of the station makes something else of the values than the one that the knowledge file states.
+fn speaks_against(
+    role: &CamberRole,
+    unit: &Unit,
+    stated: &str,
+    conversion: &Conversion,
+) -> Result<bool, UnitProblem> {
+    match station_unit(role, Some(unit)) {
+        Ok(of_station) => {
+            // Stations know no other unit for absolute pressure.
+            let is_absolute = stated.eq_ignore_ascii_case("psia") && of_station == Conversion::Same;
+            Ok(of_station != *conversion && !is_absolute)
+        }
+        // Of a name that nothing is known of nothing can be said.
+        Err(UnitProblem::Unknown { .. }) => Ok(false),
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Refuses numbers of a physical unit under a role of states; people are counted in none.
+///
+/// # Errors
+/// The role is a state, and the unit measures something.
+pub fn check_state_unit(role: &CamberRole, unit: &str) -> Result<(), UnitProblem> {
+    if target(role) != Target::OnOff || unit.is_empty() || role.role == "occupancy" {
+        return Ok(());
+    }
+    Err(UnitProblem::NoState {
+        role: role.role.clone(),
+        unit: unit.to_owned(),
+    })
 }
 
 fn same_unit(one: &Unit, other: &Unit) -> bool {

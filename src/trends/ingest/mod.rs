@@ -4,11 +4,15 @@
 //! - [`station_histories`]: which history each records into, and in which unit.
 //! - [`sample_rule`]: which records are samples, and what number each is.
 //! - [`covered`], [`progress_state`]: which stretches of a history have been read, kept beside the samples.
-//! - [`plan`]: what is going to be read; [`reading`]: one history, piece by piece; [`run`]: all of them into the store.
+//! - [`plan`]: what is going to be read; [`reading`]: one history, piece by piece; `changes`: one that records changes of a
+//!   state; [`run`]: all of them into the store.
+//! - [`out_of_order`]: late records told apart from a clock that was put back.
 //! - [`report`]: what was done.
 
+mod changes;
 pub mod covered;
 pub mod mapped_points;
+pub mod out_of_order;
 pub mod plan;
 pub mod progress_state;
 pub mod reading;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::IngestError;
-use super::covered::{Millis, Stretch};
+use super::covered::{Covered, Millis, Stretch};
 use super::mapped_points::{MappedPoint, Refusal, mapped_points};
 use super::progress_state::{PointProgress, ProgressFile};
 use super::report::refused_text;
@@ -17,10 +18,18 @@ use super::station_histories::{FoundSource, StationHistories};
 use crate::knowledge::KnowledgeModel;
 use crate::station::facade::StationFacade;
 use crate::station::http::CallScope;
+use crate::trends::duty::SiteBins;
 use crate::trends::site_time::SiteClock;
 use crate::trends::store::facility_id::slug;
 use crate::trends::store::lock::wait_from_environment;
-use crate::trends::store::{FacilityId, TrendStore};
+use crate::trends::store::{BinWidth, FacilityId, TrendStore};
+use crate::visible_text::one_line;
+
+/// Width of the bins of states where the station has no usual interval (Store §11.2).
+const USUAL_BINS: BinWidth = BinWidth::QUARTER;
+
+/// Changes of the last moments may still be on their way into the history.
+const SETTLING: Millis = 60_000;
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +70,38 @@ pub struct PlannedPoint {
     pub progress: PointProgress,
     /// In ascending order; empty when everything is stored.
     pub missing: Vec<Stretch>,
+    /// Set where changes of a state are recorded, which hold until the next one.
+    pub held: Option<HeldRule>,
+}
+
+/// How the changes of a state become values: the share of each bin in which it was on (Store §11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldRule {
+    pub bins: SiteBins,
+    /// Records come from another station by and by: after the newest one nothing is known yet.
+    pub imported: bool,
+}
+
+impl HeldRule {
+    /// The bins that are wanted and not stored yet. The first is the one in which the wanted time begins, and those count
+    /// that ended a moment ago: a value that was stored is never corrected.
+    fn missing(self, covered: &Covered, wanted: Stretch, now: Millis) -> Vec<Stretch> {
+        let end = wanted
+            .to
+            .saturating_add(1)
+            .min(now.saturating_sub(SETTLING));
+        let whole = |from, end| {
+            let (from, end) = self.bins.whole(from, end)?;
+            Stretch::new(from, end - 1)
+        };
+        let Some(wanted) = whole(self.bins.at(wanted.from).begin, end) else {
+            return Vec::new();
+        };
+        let missing = covered.missing(wanted).into_iter();
+        missing
+            .filter_map(|stretch| whole(stretch.from, stretch.to.saturating_add(1)))
+            .collect()
+    }
 }
 
 impl PlannedPoint {
@@ -100,11 +141,14 @@ pub struct IngestPlan {
     /// The end of `wanted` where that is the present.
     pub now: Option<Millis>,
     pub force: bool,
+    /// Width of the bins in which states are stored.
+    pub state_bins: BinWidth,
     pub(super) progress: ProgressFile,
 }
 
 impl IngestPlan {
-    /// Asks station, knowledge model and store what is to be read.
+    /// Asks station, knowledge model and store what is to be read; takes the lock of the store for a moment and finishes
+    /// what a killed writer left.
     ///
     /// # Errors
     /// The station or the store cannot be asked, or the store holds the facility in another time zone.
@@ -113,6 +157,32 @@ impl IngestPlan {
         scope: &CallScope,
         model: &KnowledgeModel,
         store: &Arc<TrendStore>,
+        request: &IngestRequest,
+    ) -> Result<Self, IngestError> {
+        let store = Progress::InStore(store.clone());
+        Self::build(station, scope, model, store, request).await
+    }
+
+    /// The same without changing anything on disk; the folder of the store may be missing.
+    ///
+    /// # Errors
+    /// As [`IngestPlan::make`].
+    pub async fn preview(
+        station: &StationFacade,
+        scope: &CallScope,
+        model: &KnowledgeModel,
+        root: &Path,
+        request: &IngestRequest,
+    ) -> Result<Self, IngestError> {
+        let root = Progress::LookedAt(root.to_owned());
+        Self::build(station, scope, model, root, request).await
+    }
+
+    async fn build(
+        station: &StationFacade,
+        scope: &CallScope,
+        model: &KnowledgeModel,
+        progress: Progress,
         request: &IngestRequest,
     ) -> Result<Self, IngestError> {
         if request.force && !request.only.is_empty() {
@@ -132,13 +202,18 @@ impl IngestPlan {
             Some(facility) => facility.clone(),
             None => facility_of(&histories.station_name),
         };
-        let progress = open_progress(store.clone(), facility.clone(), clock).await?;
+        let mut progress = progress.open(facility.clone(), clock).await?;
         let mapped = mapped_points(model, &request.only);
         if let Some(unknown) = request.only.iter().find(|id| model.equipment(id).is_none()) {
             return Err(IngestError::UnknownEquipment {
                 equip: unknown.clone(),
             });
         }
+        let kept = progress.state_bins().filter(|_| !request.force);
+        let state_bins = kept
+            .or_else(|| histories.usual_interval())
+            .unwrap_or(USUAL_BINS);
+        progress.choose_state_bins(state_bins);
         let mut plan = Self {
             facility,
             station_name: histories.station_name.clone(),
@@ -150,15 +225,16 @@ impl IngestPlan {
             wanted,
             now: request.to.is_none_or(|to| to >= now).then_some(wanted.to),
             force: request.force,
+            state_bins,
             progress,
         };
         for point in mapped.points {
-            plan.add(point, &histories);
+            plan.add(point, &histories, now.timestamp_millis());
         }
         Ok(plan)
     }
 
-    fn add(&mut self, mapped: MappedPoint, histories: &StationHistories) {
+    fn add(&mut self, mapped: MappedPoint, histories: &StationHistories, now: Millis) {
         match histories.find(&mapped) {
             Ok(found) => {
                 let progress = if self.force {
@@ -166,12 +242,24 @@ impl IngestPlan {
                 } else {
                     self.progress.of(&mapped.equip, &mapped.role.role)
                 };
+                let is_regular = found
+                    .source
+                    .listed()
+                    .is_some_and(|history| history.interval_millis.is_some());
+                let held = (mapped.role.status && !is_regular).then(|| HeldRule {
+                    bins: SiteBins::new(self.clock, self.state_bins),
+                    imported: histories.is_imported(&found.source),
+                });
                 self.points.push(PlannedPoint {
                     rule: SampleRule::new(mapped.role, found.conversion.clone()),
-                    missing: progress.covered.missing(self.wanted),
+                    missing: match &held {
+                        Some(held) => held.missing(&progress.covered, self.wanted, now),
+                        None => progress.covered.missing(self.wanted),
+                    },
                     mapped,
                     found,
                     progress,
+                    held,
                 });
             }
             Err(reason) => self.refused.push(refusal(&mapped, reason)),
@@ -187,12 +275,13 @@ impl IngestPlan {
             text,
             "Facility {} ({}, {}): {} histories to read, {} points not ingested.\n",
             self.facility,
-            self.station_name,
+            one_line(&self.station_name),
             self.clock.zone(),
             rows.iter().filter(|row| !row.missing.is_empty()).count(),
             self.refused.len()
         );
-        let cells: Vec<[String; 6]> = rows.iter().map(PlanRow::cells).collect();
+        let clean = |row: &PlanRow| row.cells().map(|cell| one_line(&cell));
+        let cells: Vec<[String; 6]> = rows.iter().map(clean).collect();
         let heads = [
             "equipment",
             "role",
@@ -222,6 +311,16 @@ impl IngestPlan {
         text
     }
 
+    /// The same as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "facility": self.facility.as_str(),
+            "timeZone": self.clock.zone().name(),
+            "histories": self.rows(),
+            "notIngested": self.refused,
+        })
+    }
+
     /// The rows of that table.
     pub fn rows(&self) -> Vec<PlanRow> {
         self.points
@@ -242,6 +341,7 @@ impl IngestPlan {
                         ]
                     })
                     .collect(),
+                share_of: point.held.map(|_| self.state_bins.to_string()),
                 expected_records: point.expected_records(),
             })
             .collect()
@@ -273,15 +373,19 @@ pub struct PlanRow {
     pub stored_in: String,
     /// First and last instant of each stretch, in the station's zone.
     pub missing: Vec<[String; 2]>,
+    /// Width of the bins, where changes of a state are stored as the share of time in which it was on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_of: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_records: Option<i64>,
 }
 
 impl PlanRow {
     fn cells(&self) -> [String; 6] {
-        let unit = match (self.unit.as_str(), self.stored_in.as_str()) {
-            ("", stored) => stored.to_owned(),
-            (unit, stored) => format!("{unit} → {stored}"),
+        let unit = match (self.unit.as_str(), self.stored_in.as_str(), &self.share_of) {
+            (_, stored, Some(width)) => format!("changes → {stored} per {width}"),
+            ("", stored, None) => stored.to_owned(),
+            (unit, stored, None) => format!("{unit} → {stored}"),
         };
         let missing: Vec<String> = self
             .missing
@@ -326,32 +430,55 @@ pub fn facility_of(station_name: &str) -> FacilityId {
     }
 }
 
-/// Reads the progress under the lock of the store, which also finishes what a killed writer left.
-async fn open_progress(
-    store: Arc<TrendStore>,
+/// Where the progress is read from.
+enum Progress {
+    /// Under the lock of the store, which also finishes what a killed writer left.
+    InStore(Arc<TrendStore>),
+    /// From a folder that is not to be changed, and need not exist.
+    LookedAt(PathBuf),
+}
+
+impl Progress {
+    async fn open(
+        self,
+        facility: FacilityId,
+        clock: SiteClock,
+    ) -> Result<ProgressFile, IngestError> {
+        let opened = tokio::task::spawn_blocking(move || match self {
+            Self::InStore(store) => {
+                let _writer = store.writer(wait_from_environment())?;
+                read_progress(&store, facility, clock)
+            }
+            Self::LookedAt(root) if root.exists() => {
+                read_progress(&TrendStore::open(root)?, facility, clock)
+            }
+            Self::LookedAt(root) => Ok(ProgressFile::of_nothing(&root, &facility)),
+        });
+        opened
+            .await
+            .map_err(|error| IngestError::Ended(error.to_string()))?
+    }
+}
+
+fn read_progress(
+    store: &TrendStore,
     facility: FacilityId,
     clock: SiteClock,
 ) -> Result<ProgressFile, IngestError> {
-    let opened = tokio::task::spawn_blocking(move || {
-        let _writer = store.writer(wait_from_environment())?;
-        let registry = store.registry();
-        registry.trusted()?;
-        let entry = registry.entry(facility.as_str());
-        let registered = entry.and_then(|entry| entry.time_zone(|_| None));
-        if let Some(registered) = registered
-            && !registered.eq_ignore_ascii_case(clock.zone().name())
-        {
-            return Err(IngestError::Zone {
-                facility,
-                registered,
-                station: clock.zone().name().to_owned(),
-            });
-        }
-        ProgressFile::open(&store, &facility, clock)
-    });
-    opened
-        .await
-        .map_err(|error| IngestError::Ended(error.to_string()))?
+    let registry = store.registry();
+    registry.trusted()?;
+    let entry = registry.entry(facility.as_str());
+    let registered = entry.and_then(|entry| entry.time_zone(|_| None));
+    if let Some(registered) = registered
+        && !registered.eq_ignore_ascii_case(clock.zone().name())
+    {
+        return Err(IngestError::Zone {
+            facility,
+            registered,
+            station: clock.zone().name().to_owned(),
+        });
+    }
+    ProgressFile::open(store, &facility, clock)
 }
 
 #[cfg(test)]

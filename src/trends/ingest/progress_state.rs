@@ -12,7 +12,10 @@ use super::IngestError;
 use super::covered::{Covered, Millis, Stretch};
 use crate::durable_file::{failed, replace};
 use crate::trends::site_time::SiteClock;
-use crate::trends::store::{EquipmentRows, FacilityId, Selection, StoreError, TrendStore, Window};
+use crate::trends::store::wall_clock::MINUTE;
+use crate::trends::store::{
+    BinWidth, EquipmentRows, FacilityId, Selection, StoreError, TrendStore, Window,
+};
 
 /// Folder in the root of the store; names with a dot are invisible to readers (Store §1).
 const FOLDER: &str = ".ingest";
@@ -69,6 +72,9 @@ struct Content {
     points: Points,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pending: Option<Pending>,
+    /// Width of the bins in which states are stored, in minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    state_minutes: Option<u32>,
 }
 
 /// The progress of a facility.
@@ -104,14 +110,32 @@ impl ProgressFile {
                 points: from_store(store, facility, clock)?,
                 ..Content::default()
             },
-        };
-        let mut file = Self {
+        };        let mut file = Self {
             path,
             facility: facility.clone(),
             content,
         };
         file.settle(store)?;
         Ok(file)
+    }
+
+    /// The progress of a facility of which nothing is stored.
+    pub fn of_nothing(root: &Path, facility: &FacilityId) -> Self {
+        Self {
+            path: path(root, facility),
+            facility: facility.clone(),
+            content: Content::default(),
+        }
+    }
+
+    /// Width of the bins in which states are stored, once one was chosen: another one would count times twice.
+    pub fn state_bins(&self) -> Option<BinWidth> {
+        self.content.state_minutes.and_then(bins_of_minutes)
+    }
+
+    /// Chooses the width, to be kept with the next note.
+    pub fn choose_state_bins(&mut self, width: BinWidth) {
+        self.content.state_minutes = u32::try_from(width.nanos() / MINUTE).ok();
     }
 
     /// Decides an append that a kill interrupted.
@@ -197,7 +221,11 @@ impl ProgressFile {
     /// # Errors
     /// The file cannot be removed.
     pub fn forget(&mut self) -> Result<(), IngestError> {
-        self.content = Content::default();
+        // The width was chosen when this ingest began, and counts for what it brings.
+        self.content = Content {
+            state_minutes: self.content.state_minutes,
+            ..Content::default()
+        };
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(failed("remove", &self.path)(error).into())
@@ -224,6 +252,20 @@ impl ProgressFile {
         })?;
         Ok(replace(&self.path, &text)?)
     }
+}
+
+/// Width of the bins in which an ingest stores the states of a facility; none before the first ingest.
+///
+/// # Errors
+/// The progress of the facility cannot be read.
+pub fn state_bins_of(root: &Path, facility: &FacilityId) -> Result<Option<BinWidth>, IngestError> {
+    let content = read(&path(root, facility))?;
+    let minutes = content.and_then(|content| content.state_minutes);
+    Ok(minutes.and_then(bins_of_minutes))
+}
+
+fn bins_of_minutes(minutes: u32) -> Option<BinWidth> {
+    BinWidth::from_nanos(i64::from(minutes) * MINUTE)
 }
 
 fn path(root: &Path, facility: &FacilityId) -> PathBuf {

@@ -4,22 +4,24 @@ use chrono::{DateTime, Utc};
 use tokio::sync::mpsc::Sender;
 
 use super::covered::{Millis, Stretch, instant};
+use super::out_of_order::{Arrivals, FLAG, OutOfOrder};
 use super::plan::PlannedPoint;
 use super::progress_state::PointProgress;
 use super::sample_rule::{DropReason, SampleCounts, SampleRule};
 use super::station_histories::RecordSource;
 use crate::station::error::StationError;
 use crate::station::facade::{
-    FacadeError, HistoryRead, HistoryRequest, HistorySample, HistorySpan, SampleKind, StationFacade,
+    FacadeError, HistoryRead, HistoryRequest, HistorySample, HistorySpan, SampleKind,
+    SampleValue, StationFacade,
 };
 use crate::station::http::CallScope;
 use crate::station::units::unit_by_symbol;
 use crate::trends::site_time::SiteClock;
 use crate::trends::states::texts_are_swapped;
-use crate::trends::units::agreed;
+use crate::trends::units::{agreed, chosen_unit};
 
 /// Records after which what was read is handed on to be stored.
-const PIECE: usize = 200_000;
+pub(super) const PIECE: usize = 200_000;
 
 /// Two records further apart than this many intervals have a gap between them.
 const GAP_INTERVALS: f64 = 1.5;
@@ -37,6 +39,8 @@ pub struct Piece {
     pub remarks: Vec<String>,
     /// Records that were visited.
     pub records: u64,
+    /// What records that were written after later ones mean.
+    pub out_of_order: OutOfOrder,
 }
 
 /// Why a history could not be read to its end.
@@ -95,6 +99,9 @@ impl HistoryReader<'_> {
         point: &PlannedPoint,
         pieces: &Sender<Piece>,
     ) -> Result<(), ReadProblem> {
+        if let Some(held) = &point.held {
+            return self.read_changes(number, point, held, pieces).await;
+        }
         let mut progress = point.progress.clone();
         let mut remarks = point.renamed_remark().into_iter().collect::<Vec<_>>();
         let renamed = !remarks.is_empty();
@@ -117,23 +124,23 @@ impl HistoryReader<'_> {
             }
             loop {
                 let mut taker = Taker::new(self.clock, point, from, seen);
-                let read = self.records(point, from, stretch.to, &mut taker).await?;
+                let mut take = |sample: HistorySample| taker.take(&sample);
+                let read = self.records(point, from, stretch.to, &mut take).await?;
                 self.check(point, &read)?;
-                taker.swap_texts(point, &read);
+                check_states(point, taker.no_state)?;
+                if shows_opposites(point, &read) {
+                    taker.turn_states();
+                }
                 if progress.history.is_empty() {
                     read.history_id.clone_into(&mut progress.history);
                 }
                 if let Some((last, count)) = expected.take() {
-                    remarks.extend(taker.restart_remark(last, count, point));
+                    remarks.extend(taker.tally.restart_remark(last, count, point));
                 }
-                if read.possibly_lost {
-                    remarks.push(
-                        "has more records at one instant than the station can tell apart; some may be missing".to_owned(),
-                    );
-                }
-                remarks.extend(capacity_remark(point, &taker));
+                remarks.extend(lost_remark(&read));
+                remarks.extend(taker.tally.capacity_remark(point));
                 let next = self.next_of(&read, from, seen)?;
-                self.note(&mut progress, &taker, from, *stretch, next);
+                self.note(&mut progress, &taker.tally, from, *stretch, next);
                 let piece = taker.piece(
                     number,
                     progress.clone(),
@@ -153,19 +160,18 @@ impl HistoryReader<'_> {
         Ok(())
     }
 
-    async fn records(
+    pub(super) async fn records(
         &self,
         point: &PlannedPoint,
         from: Millis,
         to: Millis,
-        taker: &mut Taker<'_>,
+        take: &mut (dyn FnMut(HistorySample) + Send),
     ) -> Result<HistoryRead, FacadeError> {
         let local = |millis| {
             instant(millis)
                 .with_timezone(&self.clock.zone())
                 .fixed_offset()
         };
-        let mut take = |sample: HistorySample| taker.take(&sample);
         let (from, to) = (local(from), local(to));
         match &point.found.source {
             RecordSource::OfPoint(ord) => {
@@ -175,9 +181,7 @@ impl HistoryReader<'_> {
                     to,
                     limit: PIECE,
                 };
-                self.station
-                    .read_history(self.scope, request, &mut take)
-                    .await
+                self.station.read_history(self.scope, request, take).await
             }
             RecordSource::Listed(history) => {
                 let span = HistorySpan {
@@ -186,29 +190,41 @@ impl HistoryReader<'_> {
                     limit: PIECE,
                 };
                 self.station
-                    .read_listed_history(self.scope, history, span, &mut take)
+                    .read_listed_history(self.scope, history, span, take)
                     .await
             }
         }
     }
 
     /// What only the records tell: their kind, and their unit where no list of histories told it.
-    fn check(&self, point: &PlannedPoint, read: &HistoryRead) -> Result<(), ReadProblem> {
-        let refused = |problem: String| ReadProblem::Refused(problem);
+    pub(super) fn check(
+        &self,
+        point: &PlannedPoint,
+        read: &HistoryRead,
+    ) -> Result<(), ReadProblem> {
         if let Some(kind) = read.kind {
             SampleRule::check_kind(point.mapped.role, kind)
-                .map_err(|problem| refused(problem.to_string()))?;
+                .map_err(|problem| ReadProblem::Refused(problem.to_string()))?;
         }
-        if point.found.source.listed().is_none() && point.mapped.unit.is_none() {
-            let of_history = read.units.as_deref().and_then(unit_by_symbol);
-            let of_point = crate::station::units::unit_by_name(&point.found.unit);
-            agreed(of_history, of_point).map_err(|problem| refused(problem.to_string()))?;
+        if point.found.source.listed().is_some() {
+            return Ok(());
         }
-        Ok(())
+        let of_history = read.units.as_deref().and_then(unit_by_symbol);
+        let agree = match point.mapped.unit.as_deref() {
+            None => {
+                let of_point = crate::station::units::unit_by_name(&point.found.unit);
+                agreed(of_history, of_point).map(|_| ())
+            }
+            stated => {
+                let role = point.mapped.role;
+                chosen_unit(role, of_history, None, stated, &mut Vec::new()).map(|_| ())
+            }
+        };
+        agree.map_err(|problem| ReadProblem::Refused(problem.to_string()))
     }
 
     /// Where to go on, and how many records there are visited already.
-    fn next_of(
+    pub(super) fn next_of(
         &self,
         read: &HistoryRead,
         from: Millis,
@@ -234,12 +250,12 @@ impl HistoryReader<'_> {
     fn note(
         &self,
         progress: &mut PointProgress,
-        taker: &Taker<'_>,
+        tally: &Tally,
         from: Millis,
         stretch: Stretch,
         next: Option<(Millis, u64)>,
     ) {
-        if let Some((newest, count)) = taker.newest
+        if let Some((newest, count)) = tally.newest
             && progress.last.is_none_or(|last| newest >= last)
         {
             let known = progress.last == Some(newest);
@@ -254,7 +270,7 @@ impl HistoryReader<'_> {
             Some((next, 0)) => next - 1,
             Some((next, _)) => next,
             // Of the present only what is recorded is known.
-            None if self.now == Some(stretch.to) => match taker.newest {
+            None if self.now == Some(stretch.to) => match tally.newest {
                 Some((newest, _)) => newest,
                 None => return,
             },
@@ -266,77 +282,65 @@ impl HistoryReader<'_> {
     }
 }
 
-/// A history that keeps so few records that some are lost when nobody fetches them in time.
-fn capacity_remark(point: &PlannedPoint, taker: &Taker<'_>) -> Option<String> {
-    let history = point.found.source.listed()?;
-    let capacity = history.capacity_records?;
-    let is_full = point.progress.covered.is_empty() && taker.records >= capacity;
-    let reach = match (taker.first, taker.newest) {
-        (Some(first), Some((newest, _))) if is_full => instant(newest) - instant(first),
-        _ => return None,
+/// States whose texts say the opposite of their values.
+pub(super) fn shows_opposites(point: &PlannedPoint, read: &HistoryRead) -> bool {
+    let [when_false, when_true] = &read.boolean_texts;
+    point.mapped.role.status
+        && read.kind == Some(SampleKind::Boolean)
+        && texts_are_swapped(when_false, when_true)
+}
+
+/// Refuses a history under a role of states that holds other numbers (Store §10.1: 0/1).
+pub(super) fn check_states(
+    point: &PlannedPoint,
+    no_state: Option<(Millis, f64)>,
+) -> Result<(), ReadProblem> {
+    let Some((when, number)) = no_state else {
+        return Ok(());
     };
-    Some(format!(
-        "keeps its last {capacity} records only, which reach back {}; ingest more often than that",
-        span(reach.num_minutes())
-    ))
+    Err(ReadProblem::Refused(format!(
+        "the history holds numbers other than 0 and 1, such as {number} at {}, and {} is a state; map a point to the role \
+         that tells whether it is on",
+        instant(when).to_rfc3339(),
+        point.mapped.role.role
+    )))
 }
 
-/// A length of time in words.
-fn span(minutes: i64) -> String {
-    match minutes {
-        ..120 => format!("{minutes} minutes"),
-        120..2880 => format!("{} hours", minutes / 60),
-        _ => format!("{} days", minutes / 1440),
-    }
+pub(super) fn lost_remark(read: &HistoryRead) -> Option<String> {
+    read.possibly_lost.then(|| {
+        "has more records at one instant than the station can tell apart; some may be missing"
+            .to_owned()
+    })
 }
 
-/// Takes records one by one.
-struct Taker<'a> {
-    clock: SiteClock,
-    rule: &'a SampleRule,
-    interval: Option<f64>,
+/// Which records were visited.
+#[derive(Debug)]
+pub(super) struct Tally {
     /// Records at this instant were visited before, so many of them.
     from: Millis,
     seen: u64,
-    at_from: u64,
-    stamps: Vec<i64>,
-    values: Vec<f64>,
-    counts: SampleCounts,
-    gaps: u64,
+    pub at_from: u64,
     /// First record that is new.
-    first: Option<Millis>,
+    pub first: Option<Millis>,
     /// Last record and how many there are at its instant.
-    newest: Option<(Millis, u64)>,
-    last_kept: Option<(DateTime<Utc>, i64)>,
+    pub newest: Option<(Millis, u64)>,
     records: u64,
 }
 
-impl<'a> Taker<'a> {
-    fn new(clock: SiteClock, point: &'a PlannedPoint, from: Millis, seen: u64) -> Self {
-        let listed = point.found.source.listed();
+impl Tally {
+    pub fn new(from: Millis, seen: u64) -> Self {
         Self {
-            clock,
-            rule: &point.rule,
-            interval: listed
-                .and_then(|history| history.interval_millis)
-                .map(|millis| millis as f64),
             from,
             seen,
             at_from: 0,
-            stamps: Vec::new(),
-            values: Vec::new(),
-            counts: SampleCounts::default(),
-            gaps: 0,
             first: None,
             newest: None,
-            last_kept: None,
             records: 0,
         }
     }
 
-    fn take(&mut self, sample: &HistorySample) {
-        let when = sample.timestamp.to_utc();
-        let millis = when.timestamp_millis();
+    /// Counts a record; whether it is new.
+    pub fn visit(&mut self, millis: Millis) -> bool {
         self.records += 1;
         match &mut self.newest {
             Some((newest, count)) if *newest == millis => *count += 1,
@@ -346,53 +350,30 @@ impl<'a> Taker<'a> {
         if millis == self.from {
             self.at_from += 1;
             if self.at_from <= self.seen {
-                return;
+                return false;
             }
         }
         self.first = self.first.or(Some(millis));
-        let number = match self.rule.number(sample) {
-            Ok(number) => number,
-            Err(reason) => return self.counts.drop(reason),
-        };
-        let Some(stamp) = self.clock.stamp(when) else {
-            return self.counts.drop(DropReason::OutOfTime);
-        };
-        self.count_kept(sample, when, stamp);
-        self.stamps.push(stamp);
-        self.values.push(number);
+        true
     }
 
-    fn count_kept(&mut self, sample: &HistorySample, when: DateTime<Utc>, stamp: i64) {
-        self.counts.kept += 1;
-        self.counts.without_status += u64::from(sample.status.is_none());
-        let out_of_order = sample.trend_flags.iter().any(|flag| flag == "outOfOrder");
-        self.counts.out_of_order += u64::from(out_of_order);
-        if let Some((before, before_stamp)) = self.last_kept {
-            self.counts.repeated_hour += u64::from(when > before && stamp <= before_stamp);
-            let apart = (when - before).num_milliseconds() as f64;
-            self.gaps += u64::from(
-                self.interval
-                    .is_some_and(|interval| apart > GAP_INTERVALS * interval),
-            );
-        }
-        self.last_kept = Some((when, stamp));
-    }
-
-    /// States whose texts say the opposite of their values.
-    fn swap_texts(&mut self, point: &PlannedPoint, read: &HistoryRead) {
-        let [when_false, when_true] = &read.boolean_texts;
-        if point.mapped.role.status
-            && read.kind == Some(SampleKind::Boolean)
-            && texts_are_swapped(when_false, when_true)
-        {
-            for value in &mut self.values {
-                *value = 1.0 - *value;
-            }
-        }
+    /// A history that keeps so few records that some are lost when nobody fetches them in time.
+    pub fn capacity_remark(&self, point: &PlannedPoint) -> Option<String> {
+        let history = point.found.source.listed()?;
+        let capacity = history.capacity_records?;
+        let is_full = point.progress.covered.is_empty() && self.records >= capacity;
+        let reach = match (self.first, self.newest) {
+            (Some(first), Some((newest, _))) if is_full => instant(newest) - instant(first),
+            _ => return None,
+        };
+        Some(format!(
+            "keeps its last {capacity} records only, which reach back {}; ingest more often than that",
+            span(reach.num_minutes())
+        ))
     }
 
     /// What it means that the newest record of before is not there any more.
-    fn restart_remark(&self, last: Millis, count: u64, point: &PlannedPoint) -> Option<String> {
+    pub fn restart_remark(&self, last: Millis, count: u64, point: &PlannedPoint) -> Option<String> {
         if self.at_from >= count {
             return None;
         }
@@ -402,9 +383,8 @@ impl<'a> Taker<'a> {
                 instant(last).to_rfc3339()
             ));
         };
-        let lost = self
-            .interval
-            .is_none_or(|interval| (first - last) as f64 > GAP_INTERVALS * interval);
+        let lost = interval_of(point)
+            .is_none_or(|interval| (first - last) as f64 > GAP_INTERVALS * interval as f64);
         let limited = point
             .found
             .source
@@ -423,6 +403,103 @@ impl<'a> Taker<'a> {
             ),
         })
     }
+}
+
+fn interval_of(point: &PlannedPoint) -> Option<Millis> {
+    point
+        .found
+        .source
+        .listed()
+        .and_then(|history| history.interval_millis)
+}
+
+/// A length of time in words.
+fn span(minutes: i64) -> String {
+    match minutes {
+        ..120 => format!("{minutes} minutes"),
+        120..2880 => format!("{} hours", minutes / 60),
+        _ => format!("{} days", minutes / 1440),
+    }
+}
+
+/// Takes records one by one.
+struct Taker<'a> {
+    clock: SiteClock,
+    rule: &'a SampleRule,
+    interval: Option<Millis>,
+    tally: Tally,
+    stamps: Vec<i64>,
+    values: Vec<f64>,
+    counts: SampleCounts,
+    arrivals: Arrivals,
+    gaps: u64,
+    last_kept: Option<(DateTime<Utc>, i64)>,
+    no_state: Option<(Millis, f64)>,
+}
+
+impl<'a> Taker<'a> {
+    fn new(clock: SiteClock, point: &'a PlannedPoint, from: Millis, seen: u64) -> Self {
+        Self {
+            clock,
+            rule: &point.rule,
+            interval: interval_of(point),
+            tally: Tally::new(from, seen),
+            stamps: Vec::new(),
+            values: Vec::new(),
+            counts: SampleCounts::default(),
+            arrivals: Arrivals::default(),
+            gaps: 0,
+            last_kept: None,
+            no_state: None,
+        }
+    }
+
+    fn take(&mut self, sample: &HistorySample) {
+        let when = sample.timestamp.to_utc();
+        let millis = when.timestamp_millis();
+        if !self.tally.visit(millis) {
+            return;
+        }
+        let out_of_order = is_out_of_order(sample);
+        self.arrivals.add(millis, out_of_order);
+        let number = match self.rule.number(sample) {
+            Ok(number) => number,
+            Err(reason) => {
+                if let (DropReason::NoState, SampleValue::Number(number)) = (reason, &sample.value)
+                {
+                    self.no_state.get_or_insert((millis, *number));
+                }
+                return self.counts.drop(reason);
+            }
+        };
+        let Some(stamp) = self.clock.stamp(when) else {
+            return self.counts.drop(DropReason::OutOfTime);
+        };
+        self.counts.out_of_order += u64::from(out_of_order);
+        self.count_kept(sample, when, stamp);
+        self.stamps.push(stamp);
+        self.values.push(number);
+    }
+
+    fn count_kept(&mut self, sample: &HistorySample, when: DateTime<Utc>, stamp: i64) {
+        self.counts.kept += 1;
+        self.counts.without_status += u64::from(sample.status.is_none());
+        if let Some((before, before_stamp)) = self.last_kept {
+            self.counts.repeated_hour += u64::from(when > before && stamp <= before_stamp);
+            let apart = (when - before).num_milliseconds() as f64;
+            self.gaps += u64::from(
+                self.interval
+                    .is_some_and(|interval| apart > GAP_INTERVALS * interval as f64),
+            );
+        }
+        self.last_kept = Some((when, stamp));
+    }
+
+    fn turn_states(&mut self) {
+        for value in &mut self.values {
+            *value = 1.0 - *value;
+        }
+    }
 
     fn piece(
         self,
@@ -440,6 +517,11 @@ impl<'a> Taker<'a> {
             progress,
             remarks,
             records: rows as u64,
+            out_of_order: self.arrivals.judge(self.interval),
         }
     }
+}
+
+pub(super) fn is_out_of_order(sample: &HistorySample) -> bool {
+    sample.trend_flags.iter().any(|flag| flag == FLAG)
 }

@@ -7,9 +7,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::mapped_points::Refusal;
+use super::out_of_order::OutOfOrder;
 use super::plan::{IngestPlan, PlannedPoint};
 use super::reading::Piece;
 use super::sample_rule::SampleCounts;
+use crate::visible_text::one_line;
 
 /// Something about one history that a person should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +22,33 @@ pub struct PointRemark {
     pub history: String,
     /// Goes on behind the name of the history.
     pub text: String,
+    /// Many histories hold some; the summary in words names a few.
+    #[serde(skip)]
+    of_late_records: bool,
+}
+
+impl PointRemark {
+    fn of(point: &PlannedPoint, history: &str, text: String) -> Self {
+        let history = match history {
+            "" => point.found.source.history_id().unwrap_or("its history"),
+            history => history,
+        };
+        Self {
+            equip: point.mapped.equip.clone(),
+            role: point.mapped.mapped_as.clone(),
+            history: history.to_owned(),
+            text,
+            of_late_records: false,
+        }
+    }
+
+    /// The remark as a line; what the station says in it cannot pass for more.
+    fn line(&self) -> String {
+        one_line(&format!(
+            "{} {}: {} {}.",
+            self.equip, self.role, self.history, self.text
+        ))
+    }
 }
 
 /// The summary.
@@ -43,6 +72,7 @@ pub struct IngestReport {
     pub without_role: usize,
     pub elapsed: Duration,
     with_samples: BTreeMap<usize, u64>,
+    out_of_order: BTreeMap<usize, (PointRemark, OutOfOrder)>,
     refused_before: usize,
 }
 
@@ -74,26 +104,18 @@ impl IngestReport {
         for text in &piece.remarks {
             self.remark(point, &piece.progress.history, text);
         }
-        if piece.counts.out_of_order > 0 {
-            let text = format!(
-                "holds records that were written after later ones ({}): the station's clock was put back",
-                piece.counts.out_of_order
-            );
-            self.remark(point, &piece.progress.history, &text);
+        if piece.out_of_order != OutOfOrder::default() {
+            let of_point = self.out_of_order.entry(piece.point).or_insert_with(|| {
+                let remark = PointRemark::of(point, &piece.progress.history, String::new());
+                (remark, OutOfOrder::default())
+            });
+            of_point.1.add(&piece.out_of_order);
         }
     }
 
     fn remark(&mut self, point: &PlannedPoint, history: &str, text: &str) {
-        let history = match history {
-            "" => point.found.source.history_id().unwrap_or("its history"),
-            history => history,
-        };
-        self.remarks.push(PointRemark {
-            equip: point.mapped.equip.clone(),
-            role: point.mapped.mapped_as.clone(),
-            history: history.to_owned(),
-            text: text.to_owned(),
-        });
+        self.remarks
+            .push(PointRemark::of(point, history, text.to_owned()));
     }
 
     /// Points whose reading failed, as against those that were refused before.
@@ -102,6 +124,19 @@ impl IngestReport {
     }
 
     pub(super) fn finish(&mut self, elapsed: Duration) {
+        for (remark, out_of_order) in std::mem::take(&mut self.out_of_order).into_values() {
+            let texts = [
+                (out_of_order.clock_remark(), false),
+                (out_of_order.late_remark(), true),
+            ];
+            for (text, of_late_records) in texts {
+                self.remarks.extend(text.map(|text| PointRemark {
+                    text,
+                    of_late_records,
+                    ..remark.clone()
+                }));
+            }
+        }
         self.points_with_samples = self.with_samples.values().filter(|kept| **kept > 0).count();
         self.elapsed = elapsed;
     }
@@ -199,11 +234,16 @@ impl IngestReport {
                 let _ = writeln!(text, "{count} {what}.");
             }
         }
-        for remark in &self.remarks {
+        let (late, others): (Vec<_>, Vec<_>) =
+            self.remarks.iter().partition(|remark| remark.of_late_records);
+        for remark in others.iter().chain(late.iter().take(MOST_NAMED)) {
+            let _ = writeln!(text, "{}", remark.line());
+        }
+        if let Some(more) = late.len().checked_sub(MOST_NAMED + 1) {
             let _ = writeln!(
                 text,
-                "{} {}: {} {}.",
-                remark.equip, remark.role, remark.history, remark.text
+                "{} more histories hold records that came late or twice; --json names them.",
+                more + 1
             );
         }
         text.push_str(&refused_text(&self.refused));
@@ -231,8 +271,9 @@ pub(super) fn refused_text(refused: &[Refusal]) -> String {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
+        let line = format!("Not ingested: {}{more}: {reason}.", named.join(", "));
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "Not ingested: {}{more}: {reason}.", named.join(", "));
+        let _ = writeln!(text, "{}", one_line(&line));
     }
     text
 }

@@ -23,6 +23,8 @@ pub enum DropReason {
     NotANumber,
     /// A text or state that stands for no number.
     Unreadable,
+    /// A number under a role of states that is none: its history is refused.
+    NoState,
     /// Its time lies outside of what a store can hold.
     OutOfTime,
 }
@@ -40,8 +42,15 @@ impl DropReason {
             Self::Missing => "missing",
             Self::NotANumber => "notANumber",
             Self::Unreadable => "unreadable",
+            Self::NoState => "noState",
             Self::OutOfTime => "outOfTime",
         }
+    }
+
+    /// Whether the station said that nothing is known of the point from this record on. Other records are left out as if
+    /// they had not been written.
+    pub fn ends_state(self) -> bool {
+        BAD_STATUS.iter().any(|(_, reason)| *reason == self)
     }
 }
 
@@ -59,7 +68,7 @@ const BAD_STATUS: [(StatusBits, DropReason); 5] = [
 pub struct SampleCounts {
     pub kept: u64,
     pub dropped: BTreeMap<DropReason, u64>,
-    /// Kept records that were written after later ones: the station's clock was put back.
+    /// Kept records that were written after later ones.
     pub out_of_order: u64,
     /// Kept records after which a clock showed the same hour again.
     pub repeated_hour: u64,
@@ -97,7 +106,10 @@ pub struct SampleRule {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    State,
+    /// A head count tells the state too: nobody or somebody.
+    State {
+        may_count: bool,
+    },
     Count,
     Quantity,
 }
@@ -117,7 +129,10 @@ impl SampleRule {
     /// The rule of a role with the conversion of its unit.
     pub fn new(role: &CamberRole, conversion: Conversion) -> Self {
         let form = match role.unit.as_str() {
-            _ if role.status => Form::State,
+            // "A head count is also accepted, non-zero meaning occupied" (meaning of the role).
+            _ if role.status => Form::State {
+                may_count: role.role == "occupancy",
+            },
             "count" | "stage" => Form::Count,
             _ => Form::Quantity,
         };
@@ -170,9 +185,17 @@ impl SampleRule {
         let on_off = |on: bool| f64::from(u8::from(on));
         match (self.form, value) {
             (_, SampleValue::Missing) => Err(DropReason::Missing),
+            (Form::State { may_count }, SampleValue::Number(number)) => {
+                let is_state = [0.0, 1.0].contains(number);
+                let is_count = may_count && *number >= 0.0 && number.fract() == 0.0;
+                match is_state || is_count || number.is_nan() {
+                    true => Ok(*number),
+                    false => Err(DropReason::NoState),
+                }
+            }
             (_, SampleValue::Number(number)) => Ok(*number),
-            (Form::State | Form::Count, SampleValue::Boolean(on)) => Ok(on_off(*on)),
-            (Form::State, SampleValue::Enum { tag: word, .. } | SampleValue::Text(word)) => {
+            (Form::State { .. } | Form::Count, SampleValue::Boolean(on)) => Ok(on_off(*on)),
+            (Form::State { .. }, SampleValue::Enum { tag: word, .. } | SampleValue::Text(word)) => {
                 state_of_word(word)
                     .map(on_off)
                     .ok_or(DropReason::Unreadable)
@@ -246,7 +269,14 @@ mod tests {
             Err(DropReason::Unreadable)
         );
         assert_eq!(number(&occupancy, SampleValue::Boolean(true)), Ok(1.0));
+        // So many people are there.
         assert_eq!(number(&occupancy, SampleValue::Number(55.0)), Ok(1.0));
+        let fan = rule("supply_fan_status", "");
+        assert_eq!(number(&fan, SampleValue::Number(1.0)), Ok(1.0));
+        for (rule, speed) in [(&fan, 55.0), (&fan, 0.5), (&fan, 2.0), (&fan, -1.0), (&occupancy, 0.5)] {
+            let found = number(rule, SampleValue::Number(speed));
+            assert_eq!(found, Err(DropReason::NoState), "{speed}");
+        }
         assert_eq!(
             number(&rule("heat_stage", ""), choice("stage2", 2)),
             Ok(2.0)

@@ -6,13 +6,14 @@ use chrono_tz::Tz;
 
 use super::mapped_points::MappedPoint;
 use crate::station::facade::{
-    FacadeError, FacadeResult, HistoryFilter, ListedHistory, PageRequest, StationFacade,
+    FacadeError, FacadeResult, HistoryFilter, ListedHistory, PageRequest, SampleKind,
+    StationFacade,
 };
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
-use crate::station::ord::{Ord, SlotPath};
-use crate::station::units::Unit;
-use crate::trends::units::{Conversion, agreed, file_unit, station_unit};
+use crate::station::ord::{Ord, SlotPath, unescape};
+use crate::trends::store::BinWidth;
+use crate::trends::units::{Conversion, check_state_unit, chosen_unit};
 
 /// Everything that a station can have; lists are asked for whole.
 const ALL: PageRequest = PageRequest {
@@ -141,25 +142,42 @@ impl StationHistories {
             .as_ref()
             .and_then(|ord| self.facets.get(&ord.absolute()));
         let of_point = facets.and_then(Facets::unit);
-        let (conversion, unit) = match &point.unit {
-            Some(stated) => (
-                file_unit(point.role, stated).map_err(|problem| problem.to_string())?,
-                stated.clone(),
-            ),
-            None => {
-                let unit = agreed(of_history, of_point).map_err(|problem| problem.to_string())?;
-                let name = unit.map(Unit::name).unwrap_or_default().to_owned();
-                let conversion =
-                    station_unit(point.role, unit).map_err(|problem| problem.to_string())?;
-                (conversion, name)
-            }
-        };
+        let stated = point.unit.as_deref();
+        let (conversion, unit) = chosen_unit(point.role, of_history, of_point, stated, &mut remarks)
+            .map_err(|problem| problem.to_string())?;
+        if source.listed().and_then(|history| history.kind) == Some(SampleKind::Numeric) {
+            check_state_unit(point.role, &unit).map_err(|problem| problem.to_string())?;
+        }
         Ok(FoundSource {
             source,
             conversion,
             unit,
             remarks,
         })
+    }
+
+    /// The interval at which most histories of the station are recorded, if it is a part of an hour that begins with it.
+    pub fn usual_interval(&self) -> Option<BinWidth> {
+        let mut counts: HashMap<i64, usize> = HashMap::new();
+        for interval in self.by_id.values().filter_map(|history| history.interval_millis) {
+            *counts.entry(interval).or_default() += 1;
+        }
+        let (interval, _) = counts
+            .into_iter()
+            .max_by_key(|(interval, count)| (*count, *interval))?;
+        let is_part_of_hour = interval >= 60_000 && 3_600_000 % interval == 0;
+        BinWidth::from_nanos(interval.saturating_mul(1_000_000))
+            .filter(|_| is_part_of_hour && interval % 60_000 == 0)
+    }
+
+    /// Whether a history is written by another station and comes here by and by: that it tells nothing new does not mean
+    /// that nothing has changed.
+    pub fn is_imported(&self, source: &RecordSource) -> bool {
+        let device = source.listed().and_then(|history| {
+            let own = history.id.trim_start_matches('/').split('/').next();
+            own.filter(|device| !device.is_empty())
+        });
+        device.is_some_and(|device| unescape(device) != self.station_name)
     }
 
     fn source(
@@ -274,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_is_that_of_history_and_point_and_the_knowledge_file_overrules_both() {
+    fn the_unit_is_that_of_history_and_point_which_must_agree() {
         let found = station(vec![history("/S/T", "°C")], "°C")
             .find(&point())
             .expect("found");
@@ -292,20 +310,98 @@ mod tests {
             reason.contains("celsius") && reason.contains("fahrenheit"),
             "{reason}"
         );
-        let stated = MappedPoint {
-            unit: Some("degF".into()),
-            ..point()
-        };
-        assert_eq!(
-            disagreeing.find(&stated).expect("found").conversion,
-            Conversion::Same
-        );
         for (history_unit, point_unit) in [("null", "null"), ("kW", "kW"), ("bananas", "null")] {
             let station = station(vec![history("/S/T", history_unit)], point_unit);
             assert!(
                 station.find(&point()).is_err(),
                 "{history_unit} {point_unit}"
             );
+        }
+    }
+
+    #[test]
+    fn the_knowledge_file_states_a_unit_where_the_station_tells_none_and_never_another_one() {
+        let find = |history_unit: &str, point_unit: &str, stated: &str| {
+            let stated = MappedPoint {
+                unit: Some(stated.into()),
+                ..point()
+            };
+            station(vec![history("/S/T", history_unit)], point_unit).find(&stated)
+        };
+        for (history_unit, point_unit, stated, of_ten) in [
+            ("null", "null", "celsius", 50.0),
+            ("null", "null", "degF", 10.0),
+            ("°C", "°C", "degC", 50.0),
+            ("null", "°C", "celsius", 50.0),
+            // A name that nothing is known of says nothing against it.
+            ("bananas", "null", "celsius", 50.0),
+            // Of two units of the station the file says which is right.
+            ("°C", "°F", "celsius", 50.0),
+            ("°C", "°F", "fahrenheit", 10.0),
+        ] {
+            let found = find(history_unit, point_unit, stated).expect(stated);
+            assert_eq!(
+                found.conversion.apply(10.0),
+                of_ten,
+                "{history_unit} {point_unit} {stated}"
+            );
+            let decided = history_unit != point_unit && history_unit == "°C";
+            assert_eq!(!found.remarks.is_empty(), decided, "{:?}", found.remarks);
+        }
+        for (history_unit, point_unit, stated) in [
+            ("°F", "°F", "celsius"),
+            ("°C", "null", "degF"),
+            ("null", "°F", "kelvin"),
+            ("°C", "°F", "kelvin"),
+            ("kW", "kW", "celsius"),
+            ("°C", "°C", "kW"),
+            ("null", "null", "bananas"),
+            ("null", "null", ""),
+        ] {
+            let reason = find(history_unit, point_unit, stated).expect_err(stated);
+            assert!(
+                reason.contains("'units'") || reason.contains("contradicts"),
+                "{history_unit} {point_unit} {stated}: {reason}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_in_a_unit_are_no_states() {
+        let fan = MappedPoint {
+            role: camber_role_named("supply_fan_status").expect("a role"),
+            ..point()
+        };
+        let reason = station(vec![history("/S/T", "%")], "%")
+            .find(&fan)
+            .expect_err("a speed");
+        assert!(reason.contains("supply_fan_status") && reason.contains("percent"), "{reason}");
+        assert!(station(vec![history("/S/T", "null")], "null").find(&fan).is_ok());
+    }
+
+    #[test]
+    fn the_usual_interval_is_that_of_most_histories() {
+        let of = |millis: &[Option<i64>]| {
+            let histories = millis.iter().enumerate().map(|(number, millis)| ListedHistory {
+                interval_millis: *millis,
+                ..history(&format!("/S/{number}"), "°F")
+            });
+            let width = station(histories.collect(), "°F").usual_interval();
+            width.map(|width| width.to_string())
+        };
+        let minutes = |minutes: i64| Some(minutes * 60_000);
+        assert_eq!(of(&[minutes(5), minutes(15), None, minutes(5), None]).as_deref(), Some("5min"));
+        for none in [&[None, None][..], &[minutes(7)], &[Some(10_000)], &[minutes(1440)]] {
+            assert_eq!(of(none), None);
+        }
+    }
+
+    #[test]
+    fn histories_of_other_stations_are_imported_ones() {
+        let station = StationHistories::new(Tz::UTC, "Main St".into(), Vec::new(), HashMap::new());
+        for (id, imported) in [("/Main$20St/T", false), ("/Jace1/T", true)] {
+            let source = RecordSource::Listed(Box::new(history(id, "°F")));
+            assert_eq!(station.is_imported(&source), imported, "{id}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which names of equipment, classes and roles may enter a store (Store §10.4).
 
 use super::StoreError;
+use crate::visible_text::is_invisible;
 
 /// A longer id could not be passed back as an argument of a capability.
 const LONGEST: usize = 200;
@@ -53,31 +54,6 @@ fn check(what: &str, name: &str) -> Result<(), StoreError> {
     Err(StoreError::Refused(format!(
         "the {what} {shown:?} {problem}; rename it in the knowledge file"
     )))
-}
-
-/// Controls, bidi overrides and isolates, zero-width and other characters without a glyph.
-pub fn is_invisible(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{17b4}'..='\u{17b5}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
 }
 
 #[cfg(test)]
