@@ -31,9 +31,6 @@ impl BinWidth {
     /// One hour, the default of runs.
     pub const HOUR: Self = Self(HOUR);
 
-    /// A quarter of an hour, the default of ingest (Store §11.2).
-    pub const QUARTER: Self = Self(15 * MINUTE);
-
     /// A width in nanoseconds, above zero.
     pub fn from_nanos(nanos: i64) -> Option<Self> {
         (nanos > 0).then_some(Self(nanos))

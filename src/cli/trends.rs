@@ -18,6 +18,7 @@ use crate::trends::files::{
 };
 use crate::trends::store::wall_clock::parse_bound;
 use crate::trends::store::{BinWidth, FacilityId, TrendStore, Window};
+use crate::visible_text::one_line;
 
 /// What can be typed behind `trends`.
 #[derive(Debug, Args)]
@@ -308,11 +309,11 @@ fn text_of(report: &ImportReport) -> String {
         let _ = writeln!(
             text,
             "Not mapped to a role and an equipment: {}.",
-            report.unmapped.join(", ")
+            one_line(&report.unmapped.join(", "))
         );
     }
     for warning in &report.warnings {
-        let _ = writeln!(text, "{warning}.");
+        let _ = writeln!(text, "{}.", one_line(warning));
     }
     text
 }

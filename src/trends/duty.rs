@@ -4,7 +4,7 @@ use chrono::{DateTime, Offset, TimeZone, Utc};
 
 use super::site_time::SiteClock;
 use super::store::BinWidth;
-use super::store::wall_clock::stamp_of;
+use super::store::wall_clock::{MINUTE, stamp_of};
 
 /// Milliseconds since 1970, the precision of a station's records.
 type Millis = i64;
@@ -13,6 +13,11 @@ const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// Roles of which a bin that was on at any time counts as on (Store §10.1).
 const ANY_ON: [&str; 2] = ["warmup", "cooldown"];
+
+/// Width of the bins where neither the station nor a person names another: a quarter of an hour (Store §11.2).
+pub fn usual_bins() -> BinWidth {
+    BinWidth::from_nanos(15 * MINUTE).unwrap_or(BinWidth::HOUR)
+}
 
 /// Equal steps of a site's wall clock, as stretches of real time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +102,8 @@ impl SiteBins {
     }
 
     fn offset(self, instant: Millis) -> Millis {
-        let utc = DateTime::<Utc>::from_timestamp_millis(instant).map(|instant| instant.naive_utc());
+        let utc =
+            DateTime::<Utc>::from_timestamp_millis(instant).map(|instant| instant.naive_utc());
         let seconds = utc.map_or(0, |utc| {
             let offset = self.clock.zone().offset_from_utc_datetime(&utc);
             offset.fix().local_minus_utc()
@@ -266,11 +272,22 @@ mod tests {
         let at = |time: &str| parse_bound(&format!("2024-03-01T{time}")).expect("a stamp");
         let bins = SiteBins::of_stamps(BinWidth::HOUR, at("00:00"));
         for (role, expected) in [
-            ("occupancy", ["03-01T00:00 0.40", "03-01T01:00 0.25", "03-01T02:00 0.25"]),
-            ("warmup", ["03-01T00:00 1.00", "03-01T01:00 1.00", "03-01T02:00 1.00"]),
+            (
+                "occupancy",
+                ["03-01T00:00 0.40", "03-01T01:00 0.25", "03-01T02:00 0.25"],
+            ),
+            (
+                "warmup",
+                ["03-01T00:00 1.00", "03-01T01:00 1.00", "03-01T02:00 1.00"],
+            ),
         ] {
             let mut duty = StateDuty::new(bins, role, at("00:00") / NANOS_PER_MILLI, None);
-            for (time, state) in [("00:10", 1.0), ("00:30", 0.0), ("01:45", 1.0), ("02:15", 0.0)] {
+            for (time, state) in [
+                ("00:10", 1.0),
+                ("00:30", 0.0),
+                ("01:45", 1.0),
+                ("02:15", 0.0),
+            ] {
                 duty.change(at(time) / NANOS_PER_MILLI, Some(state));
             }
             duty.close();
@@ -347,8 +364,14 @@ mod tests {
         let bins = quarter(chrono_tz::UTC);
         let from = millis("2026-06-01T12:00:00Z");
         let minute = |minutes: i64| from + minutes * 60_000;
-        assert_eq!(bins.whole(minute(1), minute(46)), Some((minute(15), minute(45))));
-        assert_eq!(bins.whole(minute(0), minute(15)), Some((minute(0), minute(15))));
+        assert_eq!(
+            bins.whole(minute(1), minute(46)),
+            Some((minute(15), minute(45)))
+        );
+        assert_eq!(
+            bins.whole(minute(0), minute(15)),
+            Some((minute(0), minute(15)))
+        );
         assert_eq!(bins.whole(minute(1), minute(29)), None);
     }
 

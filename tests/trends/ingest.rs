@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mock_station::model::facets::Facets;
 use mock_station::model::history::{CollectionInterval, HistoryRecord, StoredHistory};
 use mock_station::model::{Station, Value};
+use niagara_bridge::trends::ingest::plan::PlannedPoint;
 use niagara_bridge::trends::ingest::sample_rule::DropReason;
 use niagara_bridge::trends::ingest::{IngestError, IngestPlan, IngestReport, IngestRequest};
 use niagara_bridge::trends::site_time::SiteClock;
@@ -29,6 +30,10 @@ fn expected(station: &Station, plan: &IngestPlan) -> Vec<String> {
             .histories
             .get(point.found.source.history_id().expect("a listed history"))
             .expect("a history of the model");
+        if point.held.is_some() {
+            lines.extend(shares(station, plan, point, history));
+            continue;
+        }
         for record in history.records(from, to, station.now()) {
             if record.status & INVALID != 0 || record.trend_flags & HIDDEN != 0 {
                 continue;
@@ -50,6 +55,56 @@ fn expected(station: &Station, plan: &IngestPlan) -> Vec<String> {
     lines
 }
 
+/// The share of each quarter of an hour in which a state was on, added up record by record.
+fn shares(
+    station: &Station,
+    plan: &IngestPlan,
+    point: &PlannedPoint,
+    history: &mock_station::model::History,
+) -> Vec<String> {
+    const QUARTER: i64 = 900_000;
+    let (equip, role) = (&point.mapped.equip, &point.mapped.role.role);
+    let clock = SiteClock::new(station.zone());
+    let records = history.records(DateTime::UNIX_EPOCH, station.now(), station.now());
+    let state = |record: &HistoryRecord| match record.value {
+        _ if record.status & INVALID != 0 => None,
+        Value::Boolean(on) => Some(f64::from(u8::from(on))),
+        ref other => panic!("{} records {other:?}", history.id),
+    };
+    let changes: Vec<(i64, Option<f64>)> = records
+        .iter()
+        .filter(|record| record.trend_flags & HIDDEN == 0)
+        .map(|record| (record.timestamp.timestamp_millis(), state(record)))
+        .collect();
+    let mut lines = Vec::new();
+    let mut begin = plan.wanted.from.div_euclid(QUARTER) * QUARTER;
+    while begin + QUARTER < plan.wanted.to {
+        let before = changes.partition_point(|(when, _)| *when <= begin);
+        let mut held = before.checked_sub(1).and_then(|last| changes[last].1);
+        let (mut at, mut on, mut known, mut greatest) = (begin, 0.0, 0.0, 0.0_f64);
+        let inside = changes[before..]
+            .iter()
+            .take_while(|(when, _)| *when < begin + QUARTER);
+        for (when, next) in inside.copied().chain([(begin + QUARTER, None)]) {
+            if let Some(value) = held {
+                on += value * (when - at) as f64;
+                known += (when - at) as f64;
+                greatest = greatest.max(value);
+            }
+            (at, held) = (when, next);
+        }
+        if known > 0.0 {
+            let any_on = ["warmup", "cooldown"].contains(&role.as_str());
+            let value = if any_on { greatest } else { on / known };
+            let shown = DateTime::from_timestamp_millis(begin).expect("a time");
+            let stamp = clock.stamp(shown).expect("a stamp");
+            lines.push(format!("{equip} {role} {} {value}", iso(stamp)));
+        }
+        begin += QUARTER;
+    }
+    lines
+}
+
 #[tokio::test]
 async fn the_store_holds_what_the_station_recorded_across_the_change_to_winter_time() {
     let site = Site::new().await;
@@ -66,6 +121,15 @@ async fn the_store_holds_what_the_station_recorded_across_the_change_to_winter_t
     let stored = samples(&site.store, FACILITY);
     assert_eq!(report.counts.kept, stored.len() as u64);
     assert!(stored.len() > 3_000, "{}", stored.len());
+    // Occupancy changes twice a day, and is told of every quarter of an hour of the three days.
+    for role in ["occupancy", "econ_cmd", "warmup", "cooldown"] {
+        let of_role = format!("ahu-1 {role} ");
+        let told = stored
+            .iter()
+            .filter(|line| line.starts_with(&of_role))
+            .count();
+        assert_eq!(told, 3 * 96, "{role}");
+    }
     // The hour that the night had twice is there twice.
     let repeated = |line: &&String| line.starts_with("ahu-1 supply_air_temp 2026-11-01T01:30");
     assert_eq!(stored.iter().filter(repeated).count(), 2);
@@ -281,7 +345,40 @@ async fn records_that_are_no_samples_are_counted_by_reason() {
             (DropReason::NotANumber, 1)
         ]
     );
-    said(&report, "clock was put back");
+    said(
+        &report,
+        "holds a record that came late or twice, of 2026-11-02T10:05:00+00:00",
+    );
+    assert_eq!(report.remarks.len(), 1, "{}", report.to_text());
+}
+
+#[tokio::test]
+async fn a_clock_that_was_put_back_is_told_once_and_late_records_are_not_taken_for_it() {
+    const OUT_OF_ORDER: u8 = 0x2;
+    let mut some = records("2026-11-02T10:00:00Z", 0..120);
+    for late in [7, 40, 90] {
+        some[late].trend_flags = OUT_OF_ORDER;
+    }
+    let site = with_records(some.clone(), "").await;
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(report.counts.out_of_order, 3);
+    assert_eq!(report.remarks.len(), 1, "{}", report.to_text());
+    said(&report, "holds 3 records that came late or twice");
+    // At eleven the clock was put back by half an hour.
+    let again = records("2026-11-02T10:30:30Z", 0..30);
+    some.extend(again.into_iter().map(|record| HistoryRecord {
+        trend_flags: OUT_OF_ORDER,
+        ..record
+    }));
+    let site = with_records(some, "").await;
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(report.counts.kept, 150);
+    assert_eq!(report.remarks.len(), 2, "{}", report.to_text());
+    said(
+        &report,
+        "two records for each moment from 2026-11-02T10:30:30+00:00 to 2026-11-02T10:59:30+00:00: the station's clock was",
+    );
+    said(&report, "holds 2 records that came late or twice");
 }
 
 #[tokio::test]
@@ -365,35 +462,75 @@ async fn a_history_under_a_new_name_goes_on_where_the_old_one_was_left() {
 }
 
 #[tokio::test]
-async fn a_celsius_history_is_stored_in_fahrenheit_and_a_contradictory_one_is_not() {
-    let celsius = |history: &mut mock_station::model::History| {
-        history.value_facets = Facets::numeric("celsius", 1)
+async fn a_celsius_history_is_stored_in_fahrenheit_and_contradictory_ones_are_not() {
+    let in_celsius = |station: &mut Station, of_point: bool| {
+        put(
+            station,
+            records("2026-11-02T10:00:00Z", 20..22),
+            |history| {
+                history.value_facets = Facets::numeric("celsius", 1);
+            },
+        );
+        if of_point {
+            set_unit_of_point(station, "celsius");
+        }
     };
-    let edit =
-        |station: &mut Station| put(station, records("2026-11-02T10:00:00Z", 20..22), celsius);
-    let site = Site::edited(edit, Some(&knowledge(""))).await;
-    // The point shows degrees Fahrenheit: which of the two is right, nobody knows.
-    let report = site.ingest(&last_days(1, site.now())).await;
-    assert_eq!(report.counts.kept, 0);
-    assert!(
-        report.refused[0].reason.contains("celsius"),
-        "{:?}",
-        report.refused
-    );
+    // The point shows degrees Fahrenheit: which of the two is right, nobody knows; then both show Celsius, and the file
+    // says otherwise.
+    for (both, units) in [
+        (false, ""),
+        (true, "  units: {supply_air_temp: degF}\n"),
+        (true, "  units: {supply_air_temp: kW}\n"),
+        (false, "  units: {supply_air_temp: kelvin}\n"),
+    ] {
+        let edit = |station: &mut Station| in_celsius(station, both);
+        let site = Site::edited(edit, Some(&knowledge(units))).await;
+        let report = site.ingest(&last_days(1, site.now())).await;
+        assert_eq!(
+            (report.counts.kept, report.refused.len()),
+            (0, 1),
+            "{units}"
+        );
+        let reason = &report.refused[0].reason;
+        assert!(
+            reason.contains("celsius") || reason.contains("contradicts"),
+            "{reason}"
+        );
+        assert!(
+            report
+                .to_text()
+                .contains("Not ingested: ahu-1 supply_air_temp: ")
+        );
+    }
+    for (both, units) in [
+        (true, ""),
+        (true, "  units: {supply_air_temp: degC}\n"),
+        (false, "  units: {supply_air_temp: celsius}\n"),
+    ] {
+        let edit = |station: &mut Station| in_celsius(station, both);
+        let site = Site::edited(edit, Some(&knowledge(units))).await;
+        let report = site.ingest(&last_days(1, site.now())).await;
+        assert_eq!(report.remarks.is_empty(), both, "{}", report.to_text());
+        assert_eq!(
+            samples(&site.store, FACILITY),
+            [
+                "ahu-1 supply_air_temp 2026-11-02T05:00:00 68",
+                "ahu-1 supply_air_temp 2026-11-02T05:01:00 69.8"
+            ]
+        );
+    }
+}
 
-    let site = Site::edited(
-        edit,
-        Some(&knowledge("  units: {supply_air_temp: celsius}\n")),
-    )
-    .await;
-    site.ingest(&last_days(1, site.now())).await;
-    assert_eq!(
-        samples(&site.store, FACILITY),
-        [
-            "ahu-1 supply_air_temp 2026-11-02T05:00:00 68",
-            "ahu-1 supply_air_temp 2026-11-02T05:01:00 69.8"
-        ]
-    );
+fn set_unit_of_point(station: &mut Station, unit: &str) {
+    let point = station
+        .histories
+        .get(&history_of(station))
+        .and_then(|history| history.point)
+        .expect("the point of the history");
+    let facets = Value::Facets(Arc::new(Facets::numeric(unit, 1)));
+    station
+        .set(point, "facets", facets)
+        .expect("a slot of the point");
 }
 
 #[tokio::test]

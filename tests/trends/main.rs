@@ -5,6 +5,8 @@ mod bench;
 mod files;
 mod ingest;
 mod ingest_kill;
+mod ingest_preview;
+mod ingest_states;
 mod ingest_support;
 mod store;
 mod store_commands;

@@ -93,7 +93,10 @@ type Newest = (Millis, u64);
 
 fn newest_of(changes: &[Change]) -> Option<Newest> {
     let when = changes.last()?.when;
-    let at_once = changes.iter().rev().take_while(|change| change.when == when);
+    let at_once = changes
+        .iter()
+        .rev()
+        .take_while(|change| change.when == when);
     Some((when, at_once.count() as u64))
 }
 

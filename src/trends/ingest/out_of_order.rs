@@ -125,7 +125,10 @@ impl OutOfOrder {
         let (first, last) = self.between?;
         let shown = |time| instant(time).to_rfc3339();
         Some(if self.late == 1 {
-            format!("holds a record that came late or twice, of {}", shown(first))
+            format!(
+                "holds a record that came late or twice, of {}",
+                shown(first)
+            )
         } else {
             format!(
                 "holds {} records that came late or twice, of {} to {}",
@@ -179,7 +182,10 @@ mod tests {
         let found = arrivals(&records).judge(Some(QUARTER));
         assert_eq!((found.late, found.passed_twice.len()), (2, 0));
         let remark = found.late_remark().expect("a remark");
-        assert!(remark.contains("2 records") && remark.contains("late or twice"), "{remark}");
+        assert!(
+            remark.contains("2 records") && remark.contains("late or twice"),
+            "{remark}"
+        );
         assert_eq!(found.clock_remark(), None);
     }
 
@@ -191,7 +197,11 @@ mod tests {
         }
         for interval in [Some(QUARTER), None] {
             let found = arrivals(&records).judge(interval);
-            assert_eq!((found.late, found.passed_twice.len()), (7, 0), "{interval:?}");
+            assert_eq!(
+                (found.late, found.passed_twice.len()),
+                (7, 0),
+                "{interval:?}"
+            );
         }
     }
 
@@ -207,13 +217,18 @@ mod tests {
             assert_eq!(found.late, 0, "{all_are_flagged}");
             assert_eq!(found.passed_twice, [(8 * QUARTER, 11 * QUARTER)]);
             let remark = found.clock_remark().expect("a remark");
-            assert!(remark.contains("02:00:00") && remark.contains("put back"), "{remark}");
+            assert!(
+                remark.contains("02:00:00") && remark.contains("put back"),
+                "{remark}"
+            );
         }
     }
 
     #[test]
     fn changes_of_two_passes_in_turn_tell_of_the_clock_and_scattered_ones_do_not() {
-        let in_turn: Vec<(i64, bool)> = (0..20).map(|at| (at, (6..14).contains(&at) && at % 2 == 0)).collect();
+        let in_turn: Vec<(i64, bool)> = (0..20)
+            .map(|at| (at, (6..14).contains(&at) && at % 2 == 0))
+            .collect();
         let found = arrivals(&in_turn).judge(None);
         assert_eq!((found.late, found.passed_twice.len()), (0, 1));
         let scattered: Vec<(i64, bool)> = (0..60).map(|at| (at, at % 20 == 7)).collect();

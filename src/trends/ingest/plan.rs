@@ -18,15 +18,12 @@ use super::station_histories::{FoundSource, StationHistories};
 use crate::knowledge::KnowledgeModel;
 use crate::station::facade::StationFacade;
 use crate::station::http::CallScope;
-use crate::trends::duty::SiteBins;
+use crate::trends::duty::{SiteBins, usual_bins};
 use crate::trends::site_time::SiteClock;
 use crate::trends::store::facility_id::slug;
 use crate::trends::store::lock::wait_from_environment;
 use crate::trends::store::{BinWidth, FacilityId, TrendStore};
 use crate::visible_text::one_line;
-
-/// Width of the bins of states where the station has no usual interval (Store §11.2).
-const USUAL_BINS: BinWidth = BinWidth::QUARTER;
 
 /// Changes of the last moments may still be on their way into the history.
 const SETTLING: Millis = 60_000;
@@ -212,7 +209,7 @@ impl IngestPlan {
         let kept = progress.state_bins().filter(|_| !request.force);
         let state_bins = kept
             .or_else(|| histories.usual_interval())
-            .unwrap_or(USUAL_BINS);
+            .unwrap_or_else(usual_bins);
         progress.choose_state_bins(state_bins);
         let mut plan = Self {
             facility,

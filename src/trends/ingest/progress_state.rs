@@ -110,7 +110,8 @@ impl ProgressFile {
                 points: from_store(store, facility, clock)?,
                 ..Content::default()
             },
-        };        let mut file = Self {
+        };
+        let mut file = Self {
             path,
             facility: facility.clone(),
             content,

@@ -11,8 +11,8 @@ use super::sample_rule::{DropReason, SampleCounts, SampleRule};
 use super::station_histories::RecordSource;
 use crate::station::error::StationError;
 use crate::station::facade::{
-    FacadeError, HistoryRead, HistoryRequest, HistorySample, HistorySpan, SampleKind,
-    SampleValue, StationFacade,
+    FacadeError, HistoryRead, HistoryRequest, HistorySample, HistorySpan, SampleKind, SampleValue,
+    StationFacade,
 };
 use crate::station::http::CallScope;
 use crate::station::units::unit_by_symbol;

@@ -234,8 +234,10 @@ impl IngestReport {
                 let _ = writeln!(text, "{count} {what}.");
             }
         }
-        let (late, others): (Vec<_>, Vec<_>) =
-            self.remarks.iter().partition(|remark| remark.of_late_records);
+        let (late, others): (Vec<_>, Vec<_>) = self
+            .remarks
+            .iter()
+            .partition(|remark| remark.of_late_records);
         for remark in others.iter().chain(late.iter().take(MOST_NAMED)) {
             let _ = writeln!(text, "{}", remark.line());
         }

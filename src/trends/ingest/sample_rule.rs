@@ -273,7 +273,13 @@ mod tests {
         assert_eq!(number(&occupancy, SampleValue::Number(55.0)), Ok(1.0));
         let fan = rule("supply_fan_status", "");
         assert_eq!(number(&fan, SampleValue::Number(1.0)), Ok(1.0));
-        for (rule, speed) in [(&fan, 55.0), (&fan, 0.5), (&fan, 2.0), (&fan, -1.0), (&occupancy, 0.5)] {
+        for (rule, speed) in [
+            (&fan, 55.0),
+            (&fan, 0.5),
+            (&fan, 2.0),
+            (&fan, -1.0),
+            (&occupancy, 0.5),
+        ] {
             let found = number(rule, SampleValue::Number(speed));
             assert_eq!(found, Err(DropReason::NoState), "{speed}");
         }

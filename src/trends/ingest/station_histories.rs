@@ -6,8 +6,7 @@ use chrono_tz::Tz;
 
 use super::mapped_points::MappedPoint;
 use crate::station::facade::{
-    FacadeError, FacadeResult, HistoryFilter, ListedHistory, PageRequest, SampleKind,
-    StationFacade,
+    FacadeError, FacadeResult, HistoryFilter, ListedHistory, PageRequest, SampleKind, StationFacade,
 };
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
@@ -143,8 +142,9 @@ impl StationHistories {
             .and_then(|ord| self.facets.get(&ord.absolute()));
         let of_point = facets.and_then(Facets::unit);
         let stated = point.unit.as_deref();
-        let (conversion, unit) = chosen_unit(point.role, of_history, of_point, stated, &mut remarks)
-            .map_err(|problem| problem.to_string())?;
+        let (conversion, unit) =
+            chosen_unit(point.role, of_history, of_point, stated, &mut remarks)
+                .map_err(|problem| problem.to_string())?;
         if source.listed().and_then(|history| history.kind) == Some(SampleKind::Numeric) {
             check_state_unit(point.role, &unit).map_err(|problem| problem.to_string())?;
         }
@@ -159,7 +159,11 @@ impl StationHistories {
     /// The interval at which most histories of the station are recorded, if it is a part of an hour that begins with it.
     pub fn usual_interval(&self) -> Option<BinWidth> {
         let mut counts: HashMap<i64, usize> = HashMap::new();
-        for interval in self.by_id.values().filter_map(|history| history.interval_millis) {
+        for interval in self
+            .by_id
+            .values()
+            .filter_map(|history| history.interval_millis)
+        {
             *counts.entry(interval).or_default() += 1;
         }
         let (interval, _) = counts
@@ -375,23 +379,41 @@ mod tests {
         let reason = station(vec![history("/S/T", "%")], "%")
             .find(&fan)
             .expect_err("a speed");
-        assert!(reason.contains("supply_fan_status") && reason.contains("percent"), "{reason}");
-        assert!(station(vec![history("/S/T", "null")], "null").find(&fan).is_ok());
+        assert!(
+            reason.contains("supply_fan_status") && reason.contains("percent"),
+            "{reason}"
+        );
+        assert!(
+            station(vec![history("/S/T", "null")], "null")
+                .find(&fan)
+                .is_ok()
+        );
     }
 
     #[test]
     fn the_usual_interval_is_that_of_most_histories() {
         let of = |millis: &[Option<i64>]| {
-            let histories = millis.iter().enumerate().map(|(number, millis)| ListedHistory {
-                interval_millis: *millis,
-                ..history(&format!("/S/{number}"), "°F")
-            });
+            let histories = millis
+                .iter()
+                .enumerate()
+                .map(|(number, millis)| ListedHistory {
+                    interval_millis: *millis,
+                    ..history(&format!("/S/{number}"), "°F")
+                });
             let width = station(histories.collect(), "°F").usual_interval();
             width.map(|width| width.to_string())
         };
         let minutes = |minutes: i64| Some(minutes * 60_000);
-        assert_eq!(of(&[minutes(5), minutes(15), None, minutes(5), None]).as_deref(), Some("5min"));
-        for none in [&[None, None][..], &[minutes(7)], &[Some(10_000)], &[minutes(1440)]] {
+        assert_eq!(
+            of(&[minutes(5), minutes(15), None, minutes(5), None]).as_deref(),
+            Some("5min")
+        );
+        for none in [
+            &[None, None][..],
+            &[minutes(7)],
+            &[Some(10_000)],
+            &[minutes(1440)],
+        ] {
             assert_eq!(of(none), None);
         }
     }
