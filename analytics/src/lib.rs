@@ -3,6 +3,7 @@
 //! Nothing here reads a file, knows a station or waits: the caller builds frames and hands them in.
 //!
 //! - [`frame`], [`resample`], [`wall_clock`]: one equipment as a table of columns; NaN is "no sample".
+//! - [`run_config`]: what is run over which equipment.
 //! - [`run_frame`], [`topology`]: what a run judges of an equipment, and which equipment serves which.
 //! - [`numeric`]: the rounding, quantiles and spreads that all texts agree on.
 //! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
@@ -23,6 +24,7 @@ pub mod parameters;
 pub mod resample;
 pub mod roles;
 pub mod rules;
+pub mod run_config;
 pub mod run_frame;
 mod tables;
 pub mod topology;
@@ -34,5 +36,6 @@ pub use self::frame::{Frame, RoleFrame};
 pub use self::parameters::Parameters;
 pub use self::resample::BinWidth;
 pub use self::rules::{FleetFrames, RuleCode};
+pub use self::run_config::RunConfig;
 pub use self::run_frame::{RunFrame, SharedPoint};
 pub use self::topology::Topology;
