@@ -51,6 +51,55 @@ pub fn fan_on(frame: &Frame<'_>) -> Option<Gate> {
     airflow_proxy(frame)
 }
 
+/// The fan gate of a rule that may be told to do without it (Air rules §1.4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FanGate {
+    /// None: every sample counts.
+    pub mask: Option<Vec<bool>>,
+    /// The signal, [`UNGATED`] or `off`.
+    pub source: &'static str,
+}
+
+impl FanGate {
+    /// The gate of a frame, or none when it is not wanted.
+    pub fn of(frame: &Frame<'_>, wanted: bool) -> Self {
+        if !wanted {
+            return Self {
+                mask: None,
+                source: "off",
+            };
+        }
+        match fan_on(frame) {
+            Some(gate) => Self {
+                mask: Some(gate.mask),
+                source: gate.source,
+            },
+            None => Self {
+                mask: None,
+                source: UNGATED,
+            },
+        }
+    }
+
+    /// One flag per row: whether the sample counts.
+    pub fn rows(&self, rows: usize) -> Vec<bool> {
+        self.mask.clone().unwrap_or_else(|| vec![true; rows])
+    }
+
+    /// "fan-on samples", or "samples" without a gate.
+    pub fn basis(&self) -> &'static str {
+        match self.mask {
+            Some(_) => "fan-on samples",
+            None => "samples",
+        }
+    }
+
+    /// Whether a gate was wanted and there is no fan signal.
+    pub fn is_missing(&self) -> bool {
+        self.source == UNGATED
+    }
+}
+
 /// The same without the airflow proxy, for rules that judge the airflow itself.
 pub fn fan_on_without_airflow(frame: &Frame<'_>) -> Option<Gate> {
     fan_on(frame).filter(|gate| gate.source != "airflow proxy")

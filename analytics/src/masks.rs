@@ -72,6 +72,21 @@ pub fn picked<'m>(values: &'m [f64], mask: &'m [bool]) -> impl Iterator<Item = f
         .map(|(value, _)| *value)
 }
 
+/// [`picked`] as a list, in order.
+pub fn picked_values(values: &[f64], mask: &[bool]) -> Vec<f64> {
+    picked(values, mask).collect()
+}
+
+/// The stamps of the rows that are set, in order.
+pub fn picked_stamps(stamps: &[i64], mask: &[bool]) -> Vec<i64> {
+    stamps
+        .iter()
+        .zip(mask)
+        .filter(|(_, set)| **set)
+        .map(|(stamp, _)| *stamp)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

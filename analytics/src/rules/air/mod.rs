@@ -1,9 +1,29 @@
 //! Rules of air handlers and zones (CAMBER air-side and zone-side rules).
 
+pub mod filter_fouling;
 pub mod grouping;
+pub mod leaking_valve;
+pub mod minimum_airflow;
+pub mod night_weekend_setback;
+pub mod overcooling_min_flow;
+pub mod overcooling_severity;
+pub mod reheat_capacity_shortfall;
+pub mod reheat_minimization_g36;
+pub mod reheat_penalty;
+pub mod reheat_valve;
 pub mod supply_air_control;
 
 use super::RuleCode;
 
 /// All of them, by id.
-pub const RULES: &[RuleCode] = &[supply_air_control::RULE];
+pub const RULES: &[RuleCode] = &[
+    filter_fouling::RULE,
+    leaking_valve::RULE,
+    night_weekend_setback::RULE,
+    overcooling_min_flow::RULE,
+    overcooling_severity::RULE,
+    reheat_capacity_shortfall::RULE,
+    reheat_minimization_g36::RULE,
+    reheat_penalty::RULE,
+    supply_air_control::RULE,
+];
