@@ -8,6 +8,8 @@
 //! - [`numeric`]: the rounding, quantiles and spreads that all texts agree on.
 //! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
 //! - [`gates`], [`occupancy`], [`masks`]: which samples count: fan on, plant running, occupied.
+//! - [`gates`], [`occupancy`]: which samples count: fan on, plant running, occupied.
+//! - [`trust`]: how far a trend can be trusted.
 //! - [`parameters`], [`finding`], [`rules`]: what a rule is given, what it answers, and the rules.
 //!
 //! Source: CAMBER analytic engine; CAMBER air-side and zone-side rules; CAMBER plant-side rules.
@@ -28,6 +30,7 @@ pub mod run_config;
 pub mod run_frame;
 mod tables;
 pub mod topology;
+pub mod trust;
 pub mod wall_clock;
 
 pub use self::catalogue::{RuleCatalogue, RuleEntry};
