@@ -195,7 +195,7 @@ pub struct RuleEntry {
     pub id: String,
     #[serde(default)]
     pub description: String,
-    /// Families of equipment that it is written for, sorted.
+    /// Families of equipment that it is written for, in the order in which a decline names them.
     #[serde(default)]
     pub equip_families: Vec<String>,
     #[serde(default)]
@@ -292,7 +292,6 @@ impl RuleCatalogue {
                     parameter.rule.clone_from(&entry.id);
                 }
                 entry.kind = kind;
-                entry.equip_families.sort_unstable();
                 entries.insert(entry.id.clone(), entry);
             }
         }
@@ -326,7 +325,9 @@ pub fn rule_row(entry: &RuleEntry, detail: bool) -> Map<String, Value> {
     row.insert("rule".to_owned(), json!(entry.id));
     row.insert("kind".to_owned(), json!(entry.kind.word()));
     row.insert("run_with".to_owned(), json!(entry.kind.run_with()));
-    row.insert("equip_families".to_owned(), json!(entry.equip_families));
+    let mut families: Vec<&String> = entry.equip_families.iter().collect();
+    families.sort_unstable();
+    row.insert("equip_families".to_owned(), json!(families));
     row.insert("params".to_owned(), json!(params));
     if let Some(fixed) = entry.fixed_in_code() {
         row.insert("fixed_in_code".to_owned(), fixed.into());

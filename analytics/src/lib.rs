@@ -8,13 +8,14 @@
 //! - [`numeric`]: the rounding, quantiles and spreads that all texts agree on.
 //! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
 //! - [`gates`], [`occupancy`], [`masks`]: which samples count: fan on, plant running, occupied.
-//! - [`gates`], [`occupancy`]: which samples count: fan on, plant running, occupied.
 //! - [`trust`]: how far a trend can be trusted.
+//! - [`runner`], [`evidence`]: rules over equipment, and the hours behind a finding.
 //! - [`parameters`], [`finding`], [`rules`]: what a rule is given, what it answers, and the rules.
 //!
 //! Source: CAMBER analytic engine; CAMBER air-side and zone-side rules; CAMBER plant-side rules.
 
 pub mod catalogue;
+pub mod evidence;
 pub mod families;
 pub mod finding;
 pub mod frame;
@@ -28,6 +29,7 @@ pub mod roles;
 pub mod rules;
 pub mod run_config;
 pub mod run_frame;
+pub mod runner;
 mod tables;
 pub mod topology;
 pub mod trust;

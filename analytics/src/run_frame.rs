@@ -140,6 +140,16 @@ impl RunFrame {
         Frame::of(&self.table, roles)
     }
 
+    /// Whether the column is there, the equipment's own or a shared one.
+    pub fn has(&self, role: &str) -> bool {
+        self.table.columns.contains_key(role)
+    }
+
+    /// The columns that are the site's, by code point.
+    pub fn shared_roles(&self) -> impl Iterator<Item = &str> {
+        self.shared.iter().map(String::as_str)
+    }
+
     /// Whether the equipment itself stores the role in the window.
     pub fn stores(&self, role: &str) -> bool {
         self.table.columns.contains_key(role) && !self.shared.contains(role)

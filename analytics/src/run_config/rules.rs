@@ -252,27 +252,26 @@ pub fn chosen(
         .collect()
 }
 
+/// The entries of a run; of several of one name the last one counts, at the place of the first.
 fn entries_of(configured: &[RuleEntry], asked: Option<&[String]>) -> Vec<RuleEntry> {
-    let Some(asked) = asked else {
-        return match configured.is_empty() {
-            true => built_in().into_iter().map(bare).collect(),
-            false => configured.to_vec(),
-        };
+    let names: Vec<&str> = match asked {
+        Some(asked) => asked.iter().map(String::as_str).collect(),
+        None if configured.is_empty() => built_in(),
+        None => configured.iter().map(|entry| entry.name.as_str()).collect(),
     };
+    let own: BTreeMap<&str, &RuleEntry> = configured
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry))
+        .collect();
     let mut seen = BTreeSet::new();
-    let mut entries = Vec::new();
-    for name in asked.iter().filter(|name| seen.insert(name.as_str())) {
-        let own: Vec<RuleEntry> = configured
-            .iter()
-            .filter(|entry| entry.name == *name)
-            .cloned()
-            .collect();
-        match own.is_empty() {
-            true => entries.push(bare(name)),
-            false => entries.extend(own),
-        }
-    }
-    entries
+    names
+        .into_iter()
+        .filter(|name| seen.insert(*name))
+        .map(|name| match own.get(name) {
+            Some(entry) => (*entry).clone(),
+            None => bare(name),
+        })
+        .collect()
 }
 
 fn bare(name: impl Into<String>) -> RuleEntry {
