@@ -14,7 +14,8 @@ use super::store::{StorePlace, folder};
 use crate::durable_file::Staged;
 use crate::trends::files::profile::PROFILES;
 use crate::trends::files::{
-    ExportFormat, FileForm, FileImport, FrameExport, ImportReport, LongColumns, Mapping, Profile,
+    ExportFormat, FileBins, FileForm, FileImport, FrameExport, ImportReport, LongColumns, Mapping,
+    Profile,
 };
 use crate::trends::store::wall_clock::parse_bound;
 use crate::trends::store::{BinWidth, FacilityId, TrendStore, Window};
@@ -117,6 +118,16 @@ pub struct ImportArguments {
     /// Measure that each equipment has, per-point form.
     #[arg(long, default_value = crate::trends::files::forms::USUAL_MARKER)]
     pub marker: String,
+    /// Store mean values of this width instead of the numbers as they are written, such as 15min or 1h.
+    #[arg(long, value_parser = width)]
+    pub resample: Option<BinWidth>,
+    /// So long a number holds where a bin of --resample has none, for logs that record changes only, such as 4h.
+    #[arg(long, value_parser = width, requires = "resample")]
+    pub hold: Option<BinWidth>,
+    /// Width of the steps in which states are stored as the share of time that they were on; without it that of --resample,
+    /// of the facility's ingest, or 15min.
+    #[arg(long, value_parser = width)]
+    pub state_interval: Option<BinWidth>,
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
@@ -243,6 +254,11 @@ fn run_import(store: &TrendStore, arguments: &ImportArguments) -> anyhow::Result
         units: arguments.units.iter().cloned().collect(),
         equip: arguments.equip.clone(),
         equip_class: arguments.equip_class.clone(),
+        bins: FileBins {
+            numbers: arguments.resample,
+            hold: arguments.hold,
+            states: arguments.state_interval,
+        },
     };
     let report = import.run(&csv_files(&arguments.files)?)?;
     if arguments.json {

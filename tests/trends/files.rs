@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 use niagara_bridge::trends::files::{
-    ExportFormat, FileForm, FileImport, FrameExport, ImportReport, LongColumns, Mapping, Profile,
+    ExportFormat, FileBins, FileForm, FileImport, FrameExport, ImportReport, LongColumns, Mapping,
+    Profile,
 };
 use niagara_bridge::trends::store::{BinWidth, TrendStore, Window};
 
@@ -39,6 +40,7 @@ impl Case {
             units: Default::default(),
             equip: Some("AHU-1".into()),
             equip_class: Some("AHU".into()),
+            bins: FileBins::default(),
         }
     }
 }
@@ -178,6 +180,107 @@ fn a_history_export_of_niagara_leaves_out_what_the_station_marked_as_bad() {
             "AHU-1 supply_air_temp 2026-11-02T00:45:00 57.5"
         ]
     );
+}
+
+#[test]
+fn numbers_are_resampled_when_asked_and_states_are_always_told_as_shares() {
+    let case = Case::new();
+    let file = case.file(
+        "log.csv",
+        "time,SAT,Fan,Warm,Valve\n\
+         2024-03-01 00:10,10,on,off,0.2\n\
+         2024-03-01 00:30,20,off,,0.4\n\
+         2024-03-01 01:45,,on,on,\n\
+         2024-03-01 02:15,40,off,off,1.6\n",
+    );
+    let mapping = r#"{"aliases": {"SAT": "supply_air_temp", "Fan": "supply_fan_status", "Warm": "warmup", "Valve": "cool_valve"}}"#;
+    let mut import = case.import(mapping, WIDE);
+    import.units.insert("supply_air_temp".into(), "degC".into());
+    import.bins.numbers = Some(BinWidth::HOUR);
+    run(&import, std::slice::from_ref(&file));
+    let stored = samples(&case.store, "hq");
+    assert_eq!(
+        stored,
+        [
+            "AHU-1 cool_valve 2024-03-01T00:00:00 0.30000000000000004",
+            "AHU-1 cool_valve 2024-03-01T02:00:00 1.6",
+            "AHU-1 supply_air_temp 2024-03-01T00:00:00 59",
+            "AHU-1 supply_air_temp 2024-03-01T02:00:00 104",
+            "AHU-1 supply_fan_status 2024-03-01T00:00:00 0.4",
+            "AHU-1 supply_fan_status 2024-03-01T01:00:00 0.25",
+            "AHU-1 supply_fan_status 2024-03-01T02:00:00 0.25",
+            "AHU-1 warmup 2024-03-01T00:00:00 0",
+            "AHU-1 warmup 2024-03-01T01:00:00 1",
+            "AHU-1 warmup 2024-03-01T02:00:00 1",
+        ]
+    );
+    let again = run(&import, std::slice::from_ref(&file));
+    assert_eq!((again.samples, again.stored_already), (0, 10));
+
+    // A log of changes: the number holds for an hour.
+    let held = Case::new();
+    let mut import = held.import(mapping, WIDE);
+    import.bins = FileBins {
+        numbers: Some(BinWidth::HOUR),
+        hold: Some(BinWidth::HOUR),
+        states: BinWidth::parse("30min"),
+    };
+    run(&import, &[file]);
+    let stored = samples(&held.store, "hq");
+    let of = |role: &str| stored.iter().filter(|line| line.contains(role)).count();
+    assert_eq!((of("supply_air_temp"), of("supply_fan_status")), (3, 5));
+    assert!(
+        stored.contains(&"AHU-1 supply_air_temp 2024-03-01T01:00:00 20".to_owned()),
+        "{stored:?}"
+    );
+}
+
+#[test]
+fn a_point_in_several_files_is_one_log() {
+    let case = Case::new();
+    let files = [
+        case.file("a.csv", "time,Fan,OAT\n2024-03-01 00:10,on,50\n"),
+        case.file("b.csv", "time,Fan,OAT\n2024-03-01 00:40,off,70\n"),
+    ];
+    let mapping = r#"{"aliases": {"Fan": "supply_fan_status"}}"#;
+    let mut import = case.import(mapping, WIDE);
+    import.bins.numbers = Some(BinWidth::HOUR);
+    run(&import, &files);
+    assert_eq!(
+        samples(&case.store, "hq"),
+        [
+            "AHU-1 oat 2024-03-01T00:00:00 60",
+            "AHU-1 supply_fan_status 2024-03-01T00:00:00 0.6"
+        ]
+    );
+}
+
+#[test]
+fn damaged_files_are_named_with_their_line_and_store_nothing() {
+    let case = Case::new();
+    for (bytes, line, word) in [
+        (
+            &b"time,OAT\n2024-03-01 00:00,1\n2024-03-01 01:00,\xff\n"[..],
+            3,
+            "UTF-8",
+        ),
+        (
+            b"time,OAT\n\"2024-03-01 00:00,1\n2024-03-01 01:00,2\n",
+            2,
+            "never closed",
+        ),
+    ] {
+        let path = case.file("slip.csv", "");
+        std::fs::write(&path, bytes).expect("written");
+        let error = case
+            .import("{}", WIDE)
+            .run(std::slice::from_ref(&path))
+            .expect_err(word);
+        let text = error.to_string();
+        let place = format!("{}, line {line}: ", path.display());
+        assert!(text.starts_with(&place) && text.contains(word), "{text}");
+    }
+    assert!(case.store.facilities().expect("a store").is_empty());
 }
 
 fn exported(store: &TrendStore, format: ExportFormat, bins: Option<BinWidth>) -> Vec<u8> {

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray};
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use polars::prelude::CsvWriter;
+use polars::prelude::SerWriter as _;
 
 use super::FilesError;
-use crate::trends::store::wall_clock::iso;
+use super::frames::{batch_of, frame_of, schema_of, text_of};
 use crate::trends::store::{BinWidth, FacilityId, RoleFrame, Selection, TrendStore, Window};
 
 /// A kind of file.
@@ -90,67 +89,20 @@ fn csv_file(
     roles: &[String],
     target: &mut (dyn Write + Send),
 ) -> Result<u64, FilesError> {
-    let mut file = csv::Writer::from_writer(target);
-    let head = ["equip", "ts"]
-        .into_iter()
-        .chain(roles.iter().map(String::as_str));
-    file.write_record(head).map_err(unwritable)?;
+    let empty = RoleFrame::default();
+    let head = frame_of(&empty, roles).map_err(unwritable)?;
+    let mut file = CsvWriter::new(target)
+        .batched(head.schema())
+        .map_err(unwritable)?;
     let mut rows = 0;
     for frame in frames {
-        let frame = frame?;
-        let columns: Vec<Option<&[f64]>> = roles.iter().map(|role| frame.column(role)).collect();
-        for (row, stamp) in frame.stamps.iter().enumerate() {
-            let mut record = vec![frame.equip.clone(), iso(*stamp)];
-            record.extend(columns.iter().map(|column| {
-                let value = column
-                    .and_then(|column| column.get(row))
-                    .filter(|value| !value.is_nan());
-                value.map(f64::to_string).unwrap_or_default()
-            }));
-            file.write_record(&record).map_err(unwritable)?;
-            rows += 1;
-        }
+        let frame = frame_of(&frame?, roles).map_err(unwritable)?;
+        rows += frame.height() as u64;
+        let text = text_of(&frame).map_err(unwritable)?;
+        file.write_batch(&text).map_err(unwritable)?;
     }
-    file.flush().map_err(unwritable)?;
+    file.finish().map_err(unwritable)?;
     Ok(rows)
-}
-
-fn schema(roles: &[String]) -> Arc<Schema> {
-    let mut fields = vec![
-        Field::new("equip", DataType::Utf8, false),
-        Field::new("ts", DataType::Timestamp(TimeUnit::Nanosecond, None), false),
-    ];
-    fields.extend(
-        roles
-            .iter()
-            .map(|role| Field::new(role, DataType::Float64, true)),
-    );
-    Arc::new(Schema::new(fields))
-}
-
-fn batch(
-    schema: &Arc<Schema>,
-    frame: &RoleFrame,
-    roles: &[String],
-) -> Result<RecordBatch, FilesError> {
-    let names = std::iter::repeat_n(frame.equip.as_str(), frame.len());
-    let mut columns: Vec<ArrayRef> = vec![
-        Arc::new(StringArray::from_iter_values(names)),
-        Arc::new(TimestampNanosecondArray::from_iter_values(
-            frame.stamps.iter().copied(),
-        )),
-    ];
-    for role in roles {
-        let values: Float64Array = match frame.column(role) {
-            Some(column) => column
-                .iter()
-                .map(|value| Some(*value).filter(|value| !value.is_nan()))
-                .collect(),
-            None => std::iter::repeat_n(None::<f64>, frame.len()).collect(),
-        };
-        columns.push(Arc::new(values));
-    }
-    RecordBatch::try_new(schema.clone(), columns).map_err(unwritable)
 }
 
 fn parquet_file(
@@ -158,7 +110,7 @@ fn parquet_file(
     roles: &[String],
     target: &mut (dyn Write + Send),
 ) -> Result<u64, FilesError> {
-    let schema = schema(roles);
+    let schema = schema_of(roles);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .build();
@@ -166,9 +118,9 @@ fn parquet_file(
         ArrowWriter::try_new(target, schema.clone(), Some(properties)).map_err(unwritable)?;
     let mut rows = 0;
     for frame in frames {
-        let frame = frame?;
-        rows += frame.len() as u64;
-        file.write(&batch(&schema, &frame, roles)?)
+        let frame = frame_of(&frame?, roles).map_err(unwritable)?;
+        rows += frame.height() as u64;
+        file.write(&batch_of(&schema, &frame).map_err(unwritable)?)
             .map_err(unwritable)?;
     }
     file.close().map_err(unwritable)?;
@@ -180,13 +132,13 @@ fn arrow_file(
     roles: &[String],
     target: &mut (dyn Write + Send),
 ) -> Result<u64, FilesError> {
-    let schema = schema(roles);
+    let schema = schema_of(roles);
     let mut file = FileWriter::try_new(target, &schema).map_err(unwritable)?;
     let mut rows = 0;
     for frame in frames {
-        let frame = frame?;
-        rows += frame.len() as u64;
-        file.write(&batch(&schema, &frame, roles)?)
+        let frame = frame_of(&frame?, roles).map_err(unwritable)?;
+        rows += frame.height() as u64;
+        file.write(&batch_of(&schema, &frame).map_err(unwritable)?)
             .map_err(unwritable)?;
     }
     file.finish().map_err(unwritable)?;

@@ -8,15 +8,19 @@ use serde::Serialize;
 
 use super::forms::{FileForm, FileSeries, equipment_of_files, read_file};
 use super::profile::is_nothing;
+use super::resample::{FileBins, Samples, means, shares};
 use super::{FilesError, Mapping, Profile};
 use crate::knowledge::camber_roles::CamberRole;
+use crate::trends::duty::usual_bins;
+use crate::trends::ingest::progress_state::state_bins_of;
 use crate::trends::site_time::SiteClock;
 use crate::trends::states::state_of_word;
 use crate::trends::store::lock::wait_from_environment;
 use crate::trends::store::{
-    EquipmentRows, FacilityId, Registration, RoleColumn, Selection, StoreError, TrendStore, Window,
+    BinWidth, EquipmentRows, FacilityId, Registration, RoleColumn, Selection, StoreError,
+    TrendStore, Window,
 };
-use crate::trends::units::file_unit;
+use crate::trends::units::{Conversion, file_unit};
 
 /// What is imported, and how it is to be understood.
 #[derive(Debug)]
@@ -34,6 +38,7 @@ pub struct FileImport<'a> {
     pub equip: Option<String>,
     /// Class of equipment that the mapping gives none.
     pub equip_class: Option<String>,
+    pub bins: FileBins,
 }
 
 /// What an import did.
@@ -58,8 +63,18 @@ pub struct ImportReport {
     pub warnings: Vec<String>,
 }
 
-/// Samples by stamp.
-type Samples = BTreeMap<i64, f64>;
+/// The place of a point in the store.
+type Place = (String, &'static str);
+
+/// What the files hold of one point in one unit.
+struct Part {
+    role: &'static CamberRole,
+    /// The name in the file, for warnings.
+    token: String,
+    unit: String,
+    conversion: Conversion,
+    read: Samples,
+}
 
 impl FileImport<'_> {
     /// Imports files. A file that is imported again changes nothing.
@@ -80,7 +95,7 @@ impl FileImport<'_> {
             FileForm::PerPoint { marker } => equipment_of_files(files, marker),
             _ => Vec::new(),
         };
-        let mut points: BTreeMap<(String, &'static str), Samples> = BTreeMap::new();
+        let mut parts: BTreeMap<Place, Vec<Part>> = BTreeMap::new();
         for file in files {
             let content = read_file(
                 file,
@@ -113,11 +128,23 @@ impl FileImport<'_> {
                     ));
                     continue;
                 }
-                let samples = points.entry((equip, role.role.as_str())).or_default();
-                self.convert(role, &series, samples, &mut report)?;
+                let of_point = parts.entry((equip, role.role.as_str())).or_default();
+                self.read(role, series, of_point, &mut report)?;
             }
         }
-        report.points = points.len();
+        report.points = parts.len();
+        let state_bins = self.state_bins()?;
+        let mut points: BTreeMap<Place, Samples> = BTreeMap::new();
+        for (place, parts) in parts {
+            let mut samples = Samples::new();
+            for part in parts {
+                let converted = self.convert(&place.0, part, state_bins, &mut report)?;
+                for (stamp, value) in converted {
+                    samples.entry(stamp).or_insert(value);
+                }
+            }
+            points.insert(place, samples);
+        }
         self.store_points(points, zone, registered.is_none(), &mut report)?;
         Ok(report)
     }
@@ -149,11 +176,22 @@ impl FileImport<'_> {
         Some((equip.to_owned(), role))
     }
 
-    fn convert(
+    /// Width of the bins of states: the one that was asked for, else that in which the facility's states are stored.
+    fn state_bins(&self) -> Result<BinWidth, FilesError> {
+        if let Some(width) = self.bins.states.or(self.bins.numbers) {
+            return Ok(width);
+        }
+        let of_facility = state_bins_of(self.store.root(), &self.facility)
+            .map_err(|error| StoreError::Refused(error.to_string()))?;
+        Ok(of_facility.unwrap_or_else(usual_bins))
+    }
+
+    /// Reads the cells of a series, and adds them to what other files hold of the point in the same unit.
+    fn read(
         &self,
         role: &'static CamberRole,
-        series: &FileSeries,
-        samples: &mut Samples,
+        series: FileSeries,
+        parts: &mut Vec<Part>,
         report: &mut ImportReport,
     ) -> Result<(), FilesError> {
         report.invalid += series.invalid;
@@ -168,23 +206,34 @@ impl FileImport<'_> {
                 series.token, role.role
             ))
         })?;
-        let mut read = Samples::new();
+        let at = parts.iter().position(|part| part.unit == unit);
+        let at = at.unwrap_or_else(|| {
+            parts.push(Part {
+                role,
+                token: series.token.clone(),
+                unit: unit.to_owned(),
+                conversion,
+                read: Samples::new(),
+            });
+            parts.len() - 1
+        });
+        let Some(part) = parts.get_mut(at) else {
+            return Ok(());
+        };
         for (stamp, cell) in series.stamps.iter().zip(&series.cells) {
             let number = if role.status {
                 (!is_nothing(cell))
                     .then(|| state_of_word(cell).map(|on| f64::from(u8::from(on))))
                     .flatten()
             } else {
-                self.profile
-                    .number(cell)
-                    .map(|number| conversion.apply(number))
+                self.profile.number(cell)
             };
             let Some(number) = number else {
                 report.without_value += 1;
                 continue;
             };
             // Of several readings at one time the first counts, of several states the last (Store §11).
-            match read.entry(*stamp) {
+            match part.read.entry(*stamp) {
                 std::collections::btree_map::Entry::Vacant(free) => {
                     free.insert(number);
                 }
@@ -196,21 +245,40 @@ impl FileImport<'_> {
                 }
             }
         }
-        if role.percent && unit.is_empty() && are_shares(read.values().copied()) {
-            read.values_mut().for_each(|value| *value *= 100.0);
+        Ok(())
+    }
+
+    /// In bins, in the unit of the role, as percent: in this order (Store §10.2).
+    fn convert(
+        &self,
+        equip: &str,
+        part: Part,
+        state_bins: BinWidth,
+        report: &mut ImportReport,
+    ) -> Result<Samples, FilesError> {
+        let role = part.role;
+        if role.status {
+            return Ok(shares(role, &part.read, state_bins));
+        }
+        let mut samples = match self.bins.numbers {
+            Some(width) => means(equip, role, &part.read, width, self.bins.hold)?,
+            None => part.read,
+        };
+        for value in samples.values_mut() {
+            *value = part.conversion.apply(*value);
+        }
+        if role.percent && part.unit.is_empty() && are_shares(samples.values().copied()) {
+            samples.values_mut().for_each(|value| *value *= 100.0);
         }
         report
             .warnings
-            .extend(implausible(role, &series.token, &read));
-        for (stamp, value) in read {
-            samples.entry(stamp).or_insert(value);
-        }
-        Ok(())
+            .extend(implausible(role, &part.token, &samples));
+        Ok(samples)
     }
 
     fn store_points(
         &self,
-        points: BTreeMap<(String, &'static str), Samples>,
+        points: BTreeMap<Place, Samples>,
         zone: Option<Tz>,
         register_zone: bool,
         report: &mut ImportReport,

@@ -2,16 +2,19 @@
 //!
 //! - [`mapping`]: which column or point of a file stands for which role and equipment.
 //! - [`profile`]: how a vendor writes numbers and times; [`timestamps`]: times → stamps of the store.
-//! - [`table`]: a CSV file as text columns; [`forms`]: its wide, long, per-point and history-export form.
-//! - [`import`]: files into the store; [`export`]: frames of the store into CSV, Parquet or Arrow files.
+//! - [`table`]: a CSV file as a frame of text columns; [`forms`]: its wide, long, per-point and history-export form.
+//! - [`import`]: files into the store; [`resample`]: their samples in bins; [`export`]: frames of the store into CSV,
+//!   Parquet or Arrow files, by way of [`frames`].
 //!
 //! Source: CAMBER Parquet store: exact format, protocols, ingest §11.
 
 pub mod export;
 pub mod forms;
+pub mod frames;
 pub mod import;
 pub mod mapping;
 pub mod profile;
+pub mod resample;
 pub mod table;
 pub mod timestamps;
 
@@ -22,6 +25,7 @@ pub use self::forms::{FileForm, LongColumns};
 pub use self::import::{FileImport, ImportReport};
 pub use self::mapping::Mapping;
 pub use self::profile::Profile;
+pub use self::resample::FileBins;
 use super::store::StoreError;
 use crate::durable_file::FileError;
 
