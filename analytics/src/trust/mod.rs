@@ -1,6 +1,7 @@
 //! How far each trend can be trusted: what it says of itself, and what the points of an equipment say about each other.
 //!
-//! [`scores`] judges all points of one equipment, in one of two views.
+//! - [`scores`]: all points of one equipment, in one of two views.
+//! - [`references`]: points against reference instruments.
 //!
 //! Source: CAMBER analytic engine §3.
 
@@ -9,6 +10,7 @@ mod modes;
 mod plant_gates;
 mod point;
 mod quality;
+pub mod references;
 mod regimes;
 mod spread;
 mod stuck;
