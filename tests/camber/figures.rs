@@ -217,6 +217,52 @@ fn coverage_has_the_worked_figures() {
     );
 }
 
+/// Sums of floats depend on their order. CAMBER 0.110 tells these means of these very series, to the last digit.
+#[test]
+fn means_are_summed_in_the_order_of_the_reference() {
+    const ROLES: [&str; 8] = [
+        "co2",
+        "cool_valve",
+        "heat_valve",
+        "oat",
+        "power",
+        "return_air_temp",
+        "space_temp",
+        "supply_air_temp",
+    ];
+    let yard = StoreYard::new();
+    let rows = [
+        ("A", [46, 11, 42, 48, 42, 64, 92, 43]),
+        ("B", [26, 64, 63, 93, 25, 10, 35, 5]),
+        ("C", [98, 48, 54, 5, 73, 56, 49, 51]),
+    ]
+    .map(|(equip, hours)| {
+        let columns = ROLES.iter().zip(hours);
+        let columns = columns.map(|(role, hours)| column(role, stamps("2024-03-01", 60, hours)));
+        equipment(equip, "AHU", columns.collect())
+    });
+    yard.append("hq", &rows);
+    let window = json!({"facility_id": "hq", "start": "2024-03-01", "end": "2024-03-05T03:00"});
+    let found = yard.call(HQ, "coverage", window).expect("coverage");
+    let means: Vec<(&Value, &Value)> = found.data["equipment"]
+        .as_array()
+        .expect("equipment")
+        .iter()
+        .map(|row| (&row["equip"], &row["coverage"]))
+        .collect();
+    // Role by role; from the worst on, B would have 0.4013.
+    assert_eq!(
+        means,
+        [
+            (&json!("B"), &json!(0.4012)),
+            (&json!("A"), &json!(0.485)),
+            (&json!("C"), &json!(0.5425))
+        ]
+    );
+    // From the worst on; role by role it would be 0.4763.
+    assert_eq!(found.data["coverage"], 0.4762);
+}
+
 #[test]
 fn coverage_of_equipment_lists_no_points_and_long_gaps_only() {
     let yard = StoreYard::with_a_day();

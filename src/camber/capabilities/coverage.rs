@@ -121,6 +121,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     rounded(sum / count, 4)
 }
 
+/// Takes points in the order of equipment and role: sums of floats depend on their order, and the reference sums so.
 fn by_equipment(points: &[Point]) -> Vec<Equipment> {
     let mut groups: BTreeMap<&str, Vec<&Point>> = BTreeMap::new();
     for point in points {
@@ -226,9 +227,10 @@ impl Coverage {
     }
 }
 
+/// The points in the order of equipment and role.
 fn judged(scanned: &mut Scanned) -> Vec<Point> {
     let window = scanned.window;
-    let mut points: Vec<Point> = scanned
+    scanned
         .points
         .points
         .iter()
@@ -241,12 +243,14 @@ fn judged(scanned: &mut Scanned) -> Vec<Point> {
                 .unwrap_or_default()
                 .within(window.start, window.end),
         })
-        .collect();
+        .collect()
+}
+
+fn worst_first(points: &mut [Point]) {
     points.sort_by(|a, b| {
         let order = a.figures.coverage.total_cmp(&b.figures.coverage);
         order.then_with(|| (&a.equip, &a.role).cmp(&(&b.equip, &b.role)))
     });
-    points
 }
 
 /// A share as percent, from its rounded value.
@@ -369,11 +373,13 @@ impl Capability for Coverage {
         let window = window(arguments)?;
         let facility = call.stored_facility(arguments)?;
         let mut scanned = Self::scanned(call, &facility, arguments, window)?;
-        let points = judged(&mut scanned);
+        let mut points = judged(&mut scanned);
         call.watch.check()?;
         let classes = &scanned.points.classes;
         let class_of = |equip: &str| classes.get(equip).map_or("", String::as_str);
         let equipment = by_equipment(&points);
+        // The mean of all points is summed in the order of the list, unlike those of equipment.
+        worst_first(&mut points);
         let least = arguments
             .get("min_gap_hours")
             .and_then(Value::as_f64)
