@@ -15,6 +15,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::camber::capabilities::check_citations;
+use crate::camber::citations::wide_integers;
 use crate::station::echo::shortened;
 use crate::tools::{ErrorCode, RpcError};
 
@@ -98,10 +100,11 @@ impl Incoming {
                 Err(invalid(id.unwrap_or_default(), text.to_owned()))
             }
             (Some(Value::String(method)), id) => {
-                let params = match members.remove("params") {
+                let mut params = match members.remove("params") {
                     Some(params @ Value::Object(_)) => params,
                     _ => json!({}),
                 };
+                keep_digits(text, &method, &mut params);
                 Ok(match id {
                     Some(id) => Self::Request { id, method, params },
                     None => Self::Notification { method, params },
@@ -125,6 +128,17 @@ impl Incoming {
     /// Whether the client asked for progress of this request.
     pub fn wants_progress(&self) -> bool {
         matches!(self, Self::Request { params, .. } if params.pointer("/_meta/progressToken").is_some())
+    }
+}
+
+/// The facts that a call of `check_citations` brings are compared digit by digit.
+fn keep_digits(text: &[u8], method: &str, params: &mut Value) {
+    if method != "tools/call" || params.get("name") != Some(&json!(check_citations::NAME)) {
+        return;
+    }
+    let arguments_of = |mut message: Value| Some(message.pointer_mut("/params/arguments")?.take());
+    if let (Ok(text), Some(arguments)) = (std::str::from_utf8(text), params.get_mut("arguments")) {
+        wide_integers::restore(text, arguments, arguments_of);
     }
 }
 

@@ -16,7 +16,8 @@ use crate::camber::pages;
 use crate::camber::result::{CapabilityResult, Facts};
 use crate::schema::same_json;
 
-const NAME: &str = "check_citations";
+/// The name of the capability.
+pub const NAME: &str = "check_citations";
 
 /// Sentences on a page.
 const PAGE: usize = 50;
