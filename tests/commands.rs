@@ -3,7 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
+use niagara_bridge::trends::store::wall_clock::MINUTE;
+use niagara_bridge::trends::store::{EquipmentRows, FacilityId, RoleColumn, TrendStore};
 use serde_json::{Value, json};
 
 fn bridge(arguments: &[&str]) -> Command {
@@ -444,6 +447,80 @@ fn a_stop_leaves_nothing_behind_on_the_station() {
             "{obix:?}: something remains on the station"
         );
     }
+}
+
+/// The exit code of a command whose results and words nobody reads, as behind `2>&1 | head -0`.
+fn unread(arguments: &[&str]) -> i32 {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let status = bridge(arguments)
+        .stdout(writer.try_clone().expect("one more end"))
+        .stderr(writer)
+        .status()
+        .expect("runs");
+    status.code().expect("an exit code")
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_every_command_quietly() {
+    let demo = Demo::start();
+    let folder = tempfile::tempdir().expect("folder");
+    let config = folder.path().join("config.yaml");
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).expect("folder");
+    let settings = json!({
+        "dataDir": data,
+        "station": { "url": demo.station, "user": "bridge", "password": "secret" },
+    });
+    std::fs::write(&config, settings.to_string()).expect("write");
+    let trends = data.join("trends");
+    let store = TrendStore::create(&trends).expect("a store");
+    let rows = EquipmentRows {
+        equip: "AHU-1".to_owned(),
+        equip_class: "AHU".to_owned(),
+        columns: vec![RoleColumn {
+            role: "oat".to_owned(),
+            stamps: (0..20_000).map(|minute| minute * MINUTE).collect(),
+            values: vec![50.0; 20_000],
+        }],
+    };
+    let hq = FacilityId::parse("hq").expect("an id");
+    let mut writer = store.writer(Duration::ZERO).expect("the lock");
+    writer.append(&hq, &[rows], None).expect("stored");
+    drop(writer);
+    let (config, store) = (text(&config), text(&trends));
+    let address = demo.station.trim_start_matches("http://");
+    for command in [
+        &["--help"][..],
+        &["init"],
+        &["probe", "--no-fox", address],
+        &["user", "list", "--config", config],
+        &["store", "list", "--store", store],
+        &["store", "list", "--json", "--config", config],
+        &["store", "verify", "--store", store],
+        &["store", "compact", "--store", store],
+        &["store", "prune", "--before", "2024-01-01", "--store", store],
+        &["store", "facility", "activate", "hq", "--store", store],
+        &["trends", "export", "hq", "--store", store],
+        &[
+            "trends", "export", "hq", "--store", store, "--format", "arrow",
+        ],
+        &[
+            "camber",
+            "coverage",
+            r#"{"facility_id": "hq"}"#,
+            "--store",
+            store,
+            "--allow",
+            "hq",
+        ],
+        &["camber", "--stdio", "--store", store, "--allow", "hq"],
+    ] {
+        assert_eq!(unread(command), 0, "{command:?}");
+    }
+    // A token that nobody read is lost: that is worth a failure.
+    let bind = ["user", "bind", "ann", "--no-password", "--config", config];
+    assert_eq!(unread(&bind), 1);
 }
 
 #[test]

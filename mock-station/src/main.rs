@@ -1,5 +1,6 @@
 //! Starts the stand-in station alone.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -158,37 +159,43 @@ fn switches(arguments: &Arguments) -> Switches {
     switches
 }
 
+/// Tells where everything is; that nobody reads it is no reason to end.
 fn announce(mock: &MockStation) {
-    let station = mock.station().read();
-    println!("Station {} at {}", station.name(), mock.url());
-    if let Some(url) = mock.https_url() {
-        println!("TLS at {url}");
+    let mut out = std::io::stdout().lock();
+    let told = out.write_all(announcement(mock).as_bytes());
+    if let Err(error) = told.and_then(|()| out.flush()) {
+        tracing::debug!(%error, "standard output cannot be written");
     }
+}
+
+fn announcement(mock: &MockStation) -> String {
+    let station = mock.station().read();
+    let mut lines = vec![format!("Station {} at {}", station.name(), mock.url())];
+    lines.extend(mock.https_url().map(|url| format!("TLS at {url}")));
     if let Some(fox) = mock.fox() {
         for (name, address) in [("Fox", fox.address()), ("Foxs", fox.secure_address())] {
-            if let Some(address) = address {
-                println!("{name} at {address}");
-            }
+            lines.extend(address.map(|address| format!("{name} at {address}")));
         }
     }
-    if let Some(url) = mock.control_url() {
-        println!("Control at {url}/state");
-    }
+    let control = mock.control_url();
+    lines.extend(control.map(|url| format!("Control at {url}/state")));
     if mock.serves_tls() {
         let certificate = mock.certificate();
-        println!(
+        lines.push(format!(
             "Certificate {}, SHA-256 {}",
             certificate.subject, certificate.fingerprint
-        );
+        ));
     }
-    println!("Components: {}", station.component_count());
-    println!("Accounts:");
+    lines.push(format!("Components: {}", station.component_count()));
+    lines.push("Accounts:".to_owned());
     for account in accounts::ALL {
-        let scheme = station
-            .users
-            .get(account.user)
-            .map_or("", |user| user.scheme.as_str());
-        println!("  {:<10} {:<24} {scheme}", account.user, account.password);
+        let user = station.users.get(account.user);
+        let scheme = user.map_or("", |user| user.scheme.as_str());
+        lines.push(format!(
+            "  {:<10} {:<24} {scheme}",
+            account.user, account.password
+        ));
     }
-    println!("Ctrl-C ends it.");
+    lines.push("Ctrl-C ends it.\n".to_owned());
+    lines.join("\n")
 }

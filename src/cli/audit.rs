@@ -3,14 +3,13 @@
 //! The files are only read, so the bridge may run meanwhile.
 
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
 use serde_json::{Map, Value};
 
 use super::arguments::{AuditCommand, AuditFilter, AuditFormat, AuditOptions, AuditPlace};
+use super::output;
 use super::serve::{environment, usual_place};
 use super::shutdown::Ending;
 use crate::audit::query::{self, Filter};
@@ -43,10 +42,10 @@ pub fn run(options: &AuditOptions) -> anyhow::Result<Ending> {
                 text.push_str(&query::sentence(outcome));
                 text.push('\n');
             }
-            print(&text)?;
+            output::print(&text)?;
         }
         AuditCommand::Verify { place, archived } => {
-            print(&report(&verified(&folder(place)?, *archived)?))?
+            output::print(&report(&verified(&folder(place)?, *archived)?))?
         }
         AuditCommand::Export {
             place,
@@ -60,10 +59,14 @@ pub fn run(options: &AuditOptions) -> anyhow::Result<Ending> {
                 AuditFormat::Csv => query::csv(&outcomes),
             };
             match output {
-                None => print(&text)?,
+                None => output::print(&text)?,
                 Some(path) => {
                     durable_file::replace(path, text.as_bytes())?;
-                    eprintln!("Wrote {} writes to {}.", outcomes.len(), path.display());
+                    output::say(&format!(
+                        "Wrote {} writes to {}.",
+                        outcomes.len(),
+                        path.display()
+                    ));
                 }
             }
         }
@@ -138,12 +141,4 @@ fn report(found: &Verified) -> String {
     }
     let _ = writeln!(text, "Last digest: {}", found.head);
     text
-}
-
-/// A reader that has seen enough, such as `head`, is no failure.
-fn print(text: &str) -> anyhow::Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("standard output cannot be written"),
-    }
 }

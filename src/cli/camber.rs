@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{CamberOptions, LogOptions};
-use super::logging;
 use super::shutdown::{self, Ending};
+use super::{logging, output};
+use crate::camber::capabilities::check_citations;
+use crate::camber::citations::wide_integers;
 use crate::camber::run_config::RunConfigs;
 use crate::camber::{CallerPolicy, CapabilityService, Workspace};
 use crate::config::LogFormat;
@@ -37,21 +39,29 @@ pub async fn run(options: CamberOptions, log: &LogOptions) -> anyhow::Result<End
     let name = options.capability.unwrap_or_default();
     let arguments = match &options.arguments {
         None => Value::Null,
-        Some(text) => serde_json::from_str(text).context("the arguments are not JSON")?,
+        Some(text) => arguments_of(&name, text)?,
     };
     let outcome = service
         .call(&name, arguments, caller, &CancellationToken::new())
         .await;
     match outcome {
         Ok(result) => {
-            println!("{}", result.to_json());
+            output::print(&format!("{}\n", result.to_json()))?;
             Ok(Ending::Finished)
         }
         Err(error) => {
-            println!("{}", json!({ "error": error.to_json() }));
+            output::print(&format!("{}\n", json!({ "error": error.to_json() })))?;
             Err(anyhow::anyhow!("the call was not answered: {error}"))
         }
     }
+}
+
+fn arguments_of(capability: &str, text: &str) -> anyhow::Result<Value> {
+    let mut arguments = serde_json::from_str(text).context("the arguments are not JSON")?;
+    if capability == check_citations::NAME {
+        wide_integers::restore(text, &mut arguments, Some);
+    }
+    Ok(arguments)
 }
 
 async fn serve(service: Arc<CapabilityService>, caller: CallerPolicy) -> anyhow::Result<Ending> {

@@ -18,9 +18,9 @@ use super::data_folder::DataFolder;
 use super::ingest_schedule::IngestSchedule;
 use super::init::mint_token;
 use super::knowledge_lock::take_knowledge_file;
-use super::logging;
 use super::serve::{resume_audit, start_http};
 use super::shutdown::{self, Ending};
+use super::{logging, output};
 use crate::config::load::Settings;
 use crate::config::{Config, LogFormat, Secret, check_token};
 use crate::durable_file::Staged;
@@ -75,10 +75,8 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     resume_audit(&assembly);
     let schedule = IngestSchedule::of(&config, &assembly)?;
     let (server, end) = start_http(assembly, &config, stop.clone()).await?;
-    print!(
-        "{}",
-        greeting(&server.endpoint(), &station.url(), &token, &users, &mapped)
-    );
+    let greeting = greeting(&server.endpoint(), &station.url(), &token, &users, &mapped);
+    output::print(&greeting)?;
     let schedule = schedule.map(|schedule| schedule.aloud(RECENT_DAYS).start(&stop));
     server.wait().await;
     if let Some(schedule) = schedule {
@@ -87,7 +85,7 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     let ending = watcher.await.unwrap_or(Ending::Finished);
     end.close().await;
     station.shutdown().await;
-    eprintln!("The demo has ended.");
+    output::say("The demo has ended.");
     Ok(ending)
 }
 

@@ -13,9 +13,9 @@ use clap::Args;
 
 use super::arguments::LogOptions;
 use super::assembly::{TRENDS_FOLDER, service_facade};
-use super::logging;
 use super::serve::{environment, usual_place};
 use super::shutdown::{self, Ending};
+use super::{logging, output};
 use crate::config::Config;
 use crate::config::load::{Settings, read};
 use crate::knowledge::{KnowledgeState, KnowledgeStore};
@@ -80,7 +80,7 @@ pub async fn run(arguments: IngestArguments, log: &LogOptions) -> anyhow::Result
     station.close().await;
     if stop.is_cancelled() {
         if let Err(error) = outcome {
-            logging::say(&format!("niagara-bridge: {error}"));
+            output::say(&format!("niagara-bridge: {error}"));
         }
         return Ok(watcher.await.unwrap_or(Ending::Interrupted));
     }
@@ -113,9 +113,10 @@ async fn ingest_once(
     if arguments.dry_run {
         let plan = IngestPlan::preview(station, scope, &snapshot.model, &root, &request).await?;
         if arguments.json {
-            println!("{:#}", plan.to_json());
+            output::print(&format!("{:#}
+", plan.to_json()))?;
         } else {
-            print!("{}", plan.table());
+            output::print(&plan.table())?;
         }
         return Ok(());
     }
@@ -130,9 +131,9 @@ async fn ingest_once(
     line.end();
     let report = outcome?;
     if arguments.json {
-        println!("{:#}", report.to_json());
+        output::print(&format!("{:#}\n", report.to_json()))?;
     } else {
-        print!("{}", report.to_text());
+        output::print(&report.to_text())?;
     }
     Ok(())
 }
@@ -208,9 +209,9 @@ impl ProgressLine {
         }
         shown.last = Some(Instant::now());
         if shown.on_terminal {
-            eprint!("\r{}", bar(progress));
+            output::overwrite(&bar(progress));
         } else {
-            eprintln!("{}", words(progress));
+            output::say(&words(progress));
         }
     }
 
@@ -218,7 +219,7 @@ impl ProgressLine {
     pub(super) fn end(&self) {
         let shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if shown.on_terminal && shown.last.is_some() {
-            eprintln!();
+            output::say("");
         }
     }
 }

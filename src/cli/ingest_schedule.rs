@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::assembly::Assembly;
 use super::ingest::{ProgressLine, configured_facility, trends_folder};
-use super::logging;
+use super::output;
 use crate::config::Config;
 use crate::knowledge::{KnowledgeState, KnowledgeStore};
 use crate::station::facade::StationFacade;
@@ -166,7 +166,7 @@ impl IngestSchedule {
 
     fn tell(&self, days: u32, is_first: bool, report: &IngestReport) {
         if self.aloud && is_first {
-            logging::say(&format!(
+            output::say(&format!(
                 "Trends of the last {days} days are stored: {} new samples of {} points, {} records left out, {:.0} s.",
                 report.counts.kept,
                 report.points_with_samples,

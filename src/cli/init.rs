@@ -10,6 +10,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use zeroize::Zeroizing;
 
 use super::arguments::InitOptions;
+use super::output;
 use super::shutdown::Ending;
 use crate::config::template::template;
 
@@ -35,9 +36,7 @@ pub fn mint_token() -> anyhow::Result<Zeroizing<String>> {
 pub fn run(options: &InitOptions) -> anyhow::Result<Ending> {
     let text = Zeroizing::new(template(Some(&mint_token()?)));
     match &options.file {
-        None => std::io::stdout()
-            .write_all(text.as_bytes())
-            .context("standard output cannot be written")?,
+        None => output::print(&text)?,
         Some(path) => {
             let mut options = std::fs::OpenOptions::new();
             options.write(true).create_new(true);
@@ -46,11 +45,11 @@ pub fn run(options: &InitOptions) -> anyhow::Result<Ending> {
             let mut file = options.open(path).map_err(|error| refused(path, &error))?;
             file.write_all(text.as_bytes())
                 .with_context(|| format!("{} cannot be written", path.display()))?;
-            eprintln!(
+            output::say(&format!(
                 "Wrote {}. Fill in the block 'station', then: niagara-bridge serve --config {}",
                 path.display(),
                 path.display()
-            );
+            ));
         }
     }
     Ok(Ending::Finished)

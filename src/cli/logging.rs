@@ -10,7 +10,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::arguments::{LogFormat, LogLevel, LogOptions};
 use crate::config;
-use crate::secrecy::{MaskedWriter, mask};
+use crate::secrecy::MaskedWriter;
 
 /// The level of the log of this process, changeable while it runs.
 pub struct LogSwitch {
@@ -75,6 +75,8 @@ pub fn lines<W: Write + 'static>(
 ) -> (Dispatch, LogSwitch) {
     let lines = tracing_subscriber::fmt()
         .with_writer(move || MaskedWriter::new(open()))
+        // It would tell of a closed standard error there, and panic.
+        .log_internal_errors(false)
         .with_ansi(colours);
     let set: Box<dyn Fn(EnvFilter) + Send>;
     // The format is part of the type, so the handles have two types.
@@ -133,10 +135,4 @@ fn message_of<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without a message")
-}
-
-/// Tells the person at the terminal something that is no log line.
-pub fn say(text: &str) {
-    // Without standard error there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "{}", mask(text));
 }

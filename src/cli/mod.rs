@@ -6,8 +6,8 @@
 //!   [`camber`], [`docs`]: one file per command.
 //! - [`ingest_schedule`]: ingest in the background of a bridge that serves.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
-//! - [`logging`], [`shutdown`], [`data_folder`], [`knowledge_lock`]: log lines, signals, the locks of the data folder and of
-//!   the knowledge file.
+//! - [`output`], [`logging`], [`shutdown`]: what is printed, log lines, signals.
+//! - [`data_folder`], [`knowledge_lock`]: the locks of the data folder and of the knowledge file.
 //!
 //! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
 //! 130 interrupted.
@@ -25,6 +25,7 @@ pub mod init;
 pub mod knowledge_lock;
 pub mod logging;
 pub mod metric_sources;
+pub mod output;
 pub mod probe;
 pub mod process_lock;
 pub mod relay;
@@ -57,7 +58,9 @@ pub fn main() -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("niagara-bridge: the program cannot start: {error}.");
+            output::say(&format!(
+                "niagara-bridge: the program cannot start: {error}."
+            ));
             return ExitCode::FAILURE;
         }
     };
@@ -68,7 +71,7 @@ pub fn main() -> ExitCode {
         Ok(Ending::Finished) => ExitCode::SUCCESS,
         Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
-            logging::say(&format!("niagara-bridge: {}", sentence(&error)));
+            output::say(&format!("niagara-bridge: {}", sentence(&error)));
             ExitCode::FAILURE
         }
     }
@@ -84,7 +87,9 @@ fn forbid_core_dumps() {
             maximum: Some(0),
         };
         if let Err(error) = setrlimit(Resource::Core, none) {
-            eprintln!("niagara-bridge: core dumps cannot be switched off: {error}.");
+            output::say(&format!(
+                "niagara-bridge: core dumps cannot be switched off: {error}."
+            ));
         }
     }
 }

@@ -22,9 +22,9 @@ use self::account::{Account, AccountFindings};
 use self::address::{AddressError, ProbeAddress};
 use self::web::WebFindings;
 use super::arguments::{Arguments, LogOptions, ProbeOptions, ProbeScheme};
-use super::logging;
 use super::serve::environment;
 use super::shutdown::Ending;
+use super::{logging, output};
 use crate::clock::SystemClock;
 use crate::config::load::load;
 use crate::config::{LogFormat, Secret};
@@ -172,7 +172,7 @@ pub async fn run(options: &ProbeOptions, log: &LogOptions) -> anyhow::Result<End
     let address = options.address.as_deref().map(usable);
     let inquiry = inquiry(options, address)?;
     if let [first, second] = inquiry.address.web.as_slice() {
-        logging::say(&format!(
+        output::say(&format!(
             "The address names no scheme: {first} is tried, then {second}."
         ));
     }
@@ -180,7 +180,7 @@ pub async fn run(options: &ProbeOptions, log: &LogOptions) -> anyhow::Result<End
     if !findings.shows_anything() {
         bail!("{}", report::silence(&findings));
     }
-    print!("{}", report::report(&findings));
+    output::print(&report::report(&findings))?;
     if !findings.shows_station() {
         bail!("no Niagara station was found at {}", inquiry.address.text);
     }

@@ -3,20 +3,18 @@
 //! The bridge and CAMBER may run meanwhile: changes wait for the store's lock, and readers are kept out only for the moment
 //! of a swap.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
 use super::arguments::LogOptions;
-use super::logging;
 use super::serve::{environment, usual_place};
 use super::shutdown::Ending;
+use super::{logging, output};
 use crate::config::load::read;
 use crate::config::{Config, LogFormat};
 use crate::trends::store::lock::wait_from_environment;
@@ -84,7 +82,7 @@ pub enum StoreCommand {
         /// The facility.
         facility: String,
         /// Why; kept with the id.
-        #[arg(long)]
+        #[arg(long, value_parser = told)]
         reason: String,
         /// Do it.
         #[arg(long)]
@@ -113,6 +111,13 @@ pub enum FacilityChange {
 
 fn day(text: &str) -> Result<i64, String> {
     parse_bound(text).ok_or_else(|| format!("{text:?} is no date such as 2024-01-01"))
+}
+
+fn told(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("write why, for whoever meets the id later".to_owned()),
+        told => Ok(told.to_owned()),
+    }
 }
 
 /// Looks at the store or changes it.
@@ -503,6 +508,12 @@ fn pruned_text(pruned: &[Pruned]) -> String {
             )
         };
     }
+    if pruned.iter().any(|facility| facility.report.parts > 0) {
+        text.push_str(
+            "Ingest does not read again what it has read once: samples that are taken out come back only with \
+             `niagara-bridge ingest --force`, as far as the station still has them.\n",
+        );
+    }
     text
 }
 
@@ -533,16 +544,10 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// A reader that has seen enough, such as `head`, is no failure.
 fn show(json: bool, value: &impl Serialize, text: &str) -> anyhow::Result<()> {
-    let shown = if json {
-        Cow::Owned(serde_json::to_string_pretty(value)? + "\n")
-    } else {
-        Cow::Borrowed(text)
-    };
-    match std::io::stdout().write_all(shown.as_bytes()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("standard output cannot be written"),
+    match json {
+        true => output::print(&(serde_json::to_string_pretty(value)? + "\n")),
+        false => output::print(text),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use chrono_tz::Tz;
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::output;
 use super::shutdown::Ending;
 use super::store::{StorePlace, folder};
 use crate::durable_file::Staged;
@@ -190,12 +190,9 @@ fn run_export(store: &TrendStore, arguments: &ExportArguments) -> anyhow::Result
         FormatName::Arrow => ExportFormat::Arrow,
     };
     let Some(path) = &arguments.output else {
-        let mut out = std::io::stdout().lock();
         let mut bytes = Vec::new();
         export.write(store, format, &mut bytes)?;
-        return out
-            .write_all(&bytes)
-            .context("standard output cannot be written");
+        return output::print_bytes(&bytes);
     };
     let mut bytes = Vec::new();
     let rows = export.write(store, format, &mut bytes)?;
@@ -204,7 +201,7 @@ fn run_export(store: &TrendStore, arguments: &ExportArguments) -> anyhow::Result
     let mut staged = Staged::create(temp.into(), path.clone())?;
     staged.fill(&bytes)?;
     staged.commit()?;
-    eprintln!("{rows} rows were written to {}.", path.display());
+    output::say(&format!("{rows} rows were written to {}.", path.display()));
     Ok(())
 }
 
@@ -262,11 +259,10 @@ fn run_import(store: &TrendStore, arguments: &ImportArguments) -> anyhow::Result
     };
     let report = import.run(&csv_files(&arguments.files)?)?;
     if arguments.json {
-        println!("{:#}", serde_json::to_value(&report)?);
+        output::print(&format!("{:#}\n", serde_json::to_value(&report)?))
     } else {
-        print!("{}", text_of(&report));
+        output::print(&text_of(&report))
     }
-    Ok(())
 }
 
 /// The files, with folders replaced by the CSV files in them, in order of their names.

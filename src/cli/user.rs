@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{BufRead, IsTerminal, Write as _};
+use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use zeroize::Zeroizing;
 use super::arguments::{BindOptions, LogOptions, UserAction, UserOptions};
 use super::assembly::web_options;
 use super::init::mint_token;
-use super::logging;
 use super::serve::{environment, usual_place};
 use super::shutdown::Ending;
+use super::{logging, output};
 use crate::clock::SystemClock;
 use crate::config::load::load;
 use crate::config::{Config, LogFormat, Secret};
@@ -42,11 +42,11 @@ pub async fn run(options: UserOptions, log: &LogOptions) -> anyhow::Result<Endin
     let _level = logging::start(log, LogFormat::Text, "warn");
     if let UserAction::Key { file } = &options.action {
         VaultKey::make(file)?;
-        eprintln!(
+        output::say(&format!(
             "Wrote a new key into {}. Name it in the configuration as identity.vaultKeyFile, and keep a copy apart from \
              the data folder: without it the passwords in the vault are lost.",
             file.display()
-        );
+        ));
         return Ok(Ending::Finished);
     }
     let config = load(
@@ -108,14 +108,18 @@ impl Desk {
         self.identities
             .grant(name, &token, rights, lifetime, Duration::ZERO)?;
         if options.no_password {
-            eprintln!(
+            output::say(&format!(
                 "'{name}' is bound without a station password: this token reads by the service account and changes \
                  nothing on the station."
-            );
+            ));
         } else {
-            eprintln!("The station accepted the password of '{name}'; it is kept in the vault.");
+            output::say(&format!(
+                "The station accepted the password of '{name}'; it is kept in the vault."
+            ));
         }
-        eprintln!("The token is shown this once; earlier tokens of '{name}' no longer work:");
+        output::say(&format!(
+            "The token is shown this once; earlier tokens of '{name}' no longer work:"
+        ));
         show(&token)
     }
 
@@ -123,9 +127,9 @@ impl Desk {
         let token = mint_token()?;
         let overlap = Duration::from_secs(u64::from(overlap_minutes) * 60);
         self.identities.rotate(name, &token, overlap)?;
-        eprintln!(
+        output::say(&format!(
             "The new token of '{name}' is shown this once; earlier ones work for {overlap_minutes} more minutes:"
-        );
+        ));
         show(&token)
     }
 
@@ -143,7 +147,9 @@ impl Desk {
             }
             .into());
         }
-        eprintln!("'{name}' is no longer bound: no token works, and no station password is kept.");
+        output::say(&format!(
+            "'{name}' is no longer bound: no token works, and no station password is kept."
+        ));
         Ok(())
     }
 
@@ -154,7 +160,9 @@ impl Desk {
             );
         };
         self.prove(name, password).await?;
-        eprintln!("The station accepts the kept password of '{name}'.");
+        output::say(&format!(
+            "The station accepts the kept password of '{name}'."
+        ));
         Ok(())
     }
 
@@ -211,9 +219,9 @@ impl Desk {
             ]);
         }
         if let Some(Err(error)) = &kept {
-            eprintln!("Which passwords are kept is not known: {error}.");
+            output::say(&format!("Which passwords are kept is not known: {error}."));
         }
-        write_out(&text)
+        output::print(&text)
     }
 }
 
@@ -228,13 +236,7 @@ fn stamp(time: Option<DateTime<Utc>>) -> String {
 }
 
 fn show(token: &str) -> anyhow::Result<()> {
-    write_out(&Zeroizing::new(format!("{token}\n")))
-}
-
-fn write_out(text: &str) -> anyhow::Result<()> {
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .context("standard output cannot be written")
+    output::hand_over(&Zeroizing::new(format!("{token}\n")))
 }
 
 /// The password of a station user: from a file, from the terminal without echo, or the first line of standard input.

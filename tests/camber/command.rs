@@ -76,6 +76,41 @@ fn a_run_configuration_is_checked_at_the_start_and_part_of_the_token() {
 }
 
 #[test]
+fn numbers_of_any_size_are_checked_digit_by_digit() {
+    let yard = StoreYard::new();
+    let store = yard.root().to_str().expect("a path");
+    // 2^64 and 10^30 + 1, which no float tells from their neighbours.
+    let facts = r#"[{"id": "F1@x", "text": "counts", "value": 18446744073709551616,
+        "more": {"list": [1000000000000000000000000000001, -36893488147419103233]}}]"#;
+    for (number, verdict) in [
+        ("18446744073709551616", "supported"),
+        ("18,446,744,073,709,551,616", "supported"),
+        ("1000000000000000000000000000001", "supported"),
+        ("18446744073709551617", "unsupported_number"),
+        ("18446744073709552000", "unsupported_number"),
+        ("1000000000000000000000000000000", "unsupported_number"),
+        // The minus of a value is no part of its number, and what stands behind one is none.
+        ("36893488147419103233", "unsupported_number"),
+    ] {
+        let arguments =
+            format!(r#"{{"text": "It is {number} [F1@x].", "facts": {facts}, "detail": true}}"#);
+        let output = camber(&[
+            "check_citations",
+            &arguments,
+            "--store",
+            store,
+            "--allow",
+            "hq",
+        ]);
+        let result = printed(&output);
+        assert_eq!(
+            result["data"]["sentences"][0]["verdict"], verdict,
+            "{number}"
+        );
+    }
+}
+
+#[test]
 fn wrong_usage_ends_with_2_and_a_wrong_start_with_1() {
     let yard = StoreYard::with_a_day();
     let store = yard.root().to_str().expect("a path");
