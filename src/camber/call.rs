@@ -64,7 +64,7 @@ impl<'a> Call<'a> {
             caller,
             watch,
             policy,
-            page: Page::of(arguments),
+            page: Page::of(arguments, caller.caps.max_rows),
             notices: Mutex::default(),
             names,
         }

@@ -6,15 +6,17 @@ use serde_json::{Map, Value};
 pub const LARGEST: usize = 1000;
 
 /// The rows that a caller asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     limit: Option<usize>,
     offset: usize,
+    largest: usize,
 }
 
 impl Page {
-    /// The page of these arguments, which are valid by their schema.
-    pub fn of(arguments: &Map<String, Value>) -> Self {
+    /// The page of these arguments, which are valid by their schema, for a caller who gets at most `max_rows` rows of a list:
+    /// what the page tells of itself then holds, since nothing is cut behind it.
+    pub fn of(arguments: &Map<String, Value>, max_rows: usize) -> Self {
         let count = |name: &str| {
             arguments
                 .get(name)
@@ -24,6 +26,7 @@ impl Page {
         Self {
             limit: count("limit"),
             offset: count("offset").unwrap_or(0),
+            largest: max_rows.clamp(1, LARGEST),
         }
     }
 
@@ -38,7 +41,7 @@ impl Page {
         order: Option<&str>,
     ) -> (Vec<T>, Option<String>) {
         let total = rows.len();
-        let size = self.limit.unwrap_or(default).clamp(1, LARGEST);
+        let size = self.limit.unwrap_or(default).clamp(1, self.largest);
         if self.offset == 0 && total <= size {
             return (rows, None);
         }
@@ -60,9 +63,11 @@ impl Page {
         let (first, last) = (self.offset + 1, self.offset + page.len());
         let shown = format!("'{name}' shows rows {first}-{last} of {total}{order}");
         let notice = match last < total {
-            true => format!(
-                "{shown}: call again with offset={last} for the next page, or a larger limit (up to {LARGEST})"
+            true if size < self.largest => format!(
+                "{shown}: call again with offset={last} for the next page, or a larger limit (up to {})",
+                self.largest
             ),
+            true => format!("{shown}: call again with offset={last} for the next page"),
             false => format!("{shown}: this is the last page"),
         };
         (page, Some(notice))
@@ -92,7 +97,7 @@ mod tests {
     use super::*;
 
     fn page(arguments: Value) -> Page {
-        Page::of(arguments.as_object().unwrap())
+        Page::of(arguments.as_object().unwrap(), 5000)
     }
 
     #[test]
@@ -119,6 +124,23 @@ mod tests {
             notice.unwrap(),
             "'findings' shows rows 151-159 of 159: this is the last page"
         );
+    }
+
+    #[test]
+    fn a_page_never_holds_more_than_the_caller_may_get_and_does_not_offer_it() {
+        let whole = json!({"limit": 10});
+        let cut = |offset: usize| {
+            let arguments = json!({"limit": 10, "offset": offset});
+            Page::of(arguments.as_object().unwrap(), 3).cut("rows", vec![1, 2, 3, 4], 10, None)
+        };
+        let (first, notice) = cut(0);
+        assert_eq!(first, [1, 2, 3]);
+        assert_eq!(
+            notice.unwrap(),
+            "'rows' shows rows 1-3 of 4: call again with offset=3 for the next page"
+        );
+        assert_eq!(cut(3).0, [4]);
+        assert_eq!(page(whole).cut("rows", vec![1, 2, 3, 4], 10, None).1, None);
     }
 
     #[test]

@@ -125,10 +125,22 @@ fn point_6_rows_bytes_and_time_have_caps() {
     assert_eq!(cut.data["points"].as_array().map(Vec::len), Some(3));
     assert_eq!(cut.data["count"], 4);
     assert!(
-        cut.truncated && cut.banners[0].contains("first 3 of 4"),
+        cut.truncated && cut.banners[0].contains("rows 1-3 of 4: call again with offset=3"),
         "{:?}",
         cut.banners
     );
+    assert_eq!(cut.banners.len(), 1, "one notice, and it holds");
+    let rest = yard
+        .call_as(&caller, "points", json!({"facility_id": "hq", "offset": 3}))
+        .expect("points");
+    assert_eq!(rest.data["points"].as_array().map(Vec::len), Some(1));
+    let unpaged = yard
+        .answer(&caller, |_| {
+            Ok(CapabilityResult::of(json!({"rows": [1, 2, 3, 4]})))
+        })
+        .expect("rows");
+    assert_eq!(unpaged.data["rows"], json!([1, 2, 3]));
+    assert!(unpaged.banners[0].contains("first 3 of 4"));
     let caller = CallerPolicy::of(["hq"]);
     let big = yard
         .answer(&caller, |_| {
