@@ -14,7 +14,7 @@ use niagara_bridge::trends::store::wall_clock::{iso, stamp_of};
 use niagara_bridge::trends::store::{FacilityState, Selection};
 
 use crate::ingest_support::{FACILITY, NOW, Site, last_days};
-use crate::store_support::{id, samples};
+use crate::store_support::{id, samples, write};
 
 /// Bits of a status that make a value unusable.
 const INVALID: u32 = 0x57;
@@ -531,6 +531,37 @@ fn set_unit_of_point(station: &mut Station, unit: &str) {
     station
         .set(point, "facets", facets)
         .expect("a slot of the point");
+}
+
+#[tokio::test]
+async fn an_id_that_may_not_be_used_is_refused_before_histories_are_asked_for() {
+    let site = Site::new().await;
+    let request = last_days(1, site.now());
+    site.ingest(&request).await;
+    let mut writer = write(&site.store);
+    writer.remove(&id(FACILITY), "sold").expect("removed");
+    drop(writer);
+    site.bench.mock.clear_logs();
+    for force in [false, true] {
+        let request = IngestRequest {
+            only: Default::default(),
+            force,
+            ..request.clone()
+        };
+        let error = site.plan(&request).await.expect_err("a removed facility");
+        let told = error.to_string();
+        assert!(
+            told.contains("belonged to a facility that was removed"),
+            "{told}"
+        );
+    }
+    let requests = site.bench.mock.requests();
+    assert!(
+        !requests
+            .iter()
+            .any(|request| request.target.contains("history")),
+        "{requests:?}"
+    );
 }
 
 #[tokio::test]

@@ -86,6 +86,10 @@ fn a_store_is_listed_checked_packed_pruned_and_removed() {
     let (code, printed, _) = store(root, &["prune", "--before", "2024-02-01"]);
     assert_eq!(code, 0);
     assert!(printed.contains("would be removed; add --yes"), "{printed}");
+    assert!(
+        printed.contains("come back only with `niagara-bridge ingest --force`"),
+        "{printed}"
+    );
     assert_eq!(samples(&trends, "hq").len(), 144);
     let pruned = json(root, &["prune", "--before", "2024-02-01", "--yes"]);
     assert_eq!(pruned[0]["rows"], 48);
@@ -96,6 +100,9 @@ fn a_store_is_listed_checked_packed_pruned_and_removed() {
     let again = json(root, &["facility", "suspend", "hq"]);
     assert_eq!(again["changed"], false);
 
+    let (code, _, complaint) = store(root, &["remove", "hq", "--reason", " ", "--yes"]);
+    assert_eq!(code, 2);
+    assert!(complaint.contains("write why"), "{complaint}");
     let (code, _, complaint) = store(root, &["remove", "hq", "--reason", "sold"]);
     assert_eq!(code, 1);
     assert!(complaint.contains("add --yes"), "{complaint}");

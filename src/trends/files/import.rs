@@ -86,8 +86,9 @@ impl FileImport<'_> {
             files: files.len(),
             ..ImportReport::default()
         };
+        // Before files are read that may be large.
+        self.store.check_takes_data(&self.facility)?;
         let registry = self.store.registry();
-        registry.trusted()?;
         let entry = registry.entry(self.facility.as_str());
         let registered = entry.and_then(|entry| entry.time_zone(|_| None));
         let zone = self.zone_beside(registered.as_deref())?;

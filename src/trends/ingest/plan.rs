@@ -193,12 +193,15 @@ impl IngestPlan {
                 to: end,
             },
         )?;
-        let histories = StationHistories::read(station, scope).await?;
-        let clock = SiteClock::new(histories.zone);
+        let station_name = station.station_name(scope).await?;
         let facility = match &request.facility {
             Some(facility) => facility.clone(),
-            None => facility_of(&histories.station_name),
+            None => facility_of(&station_name),
         };
+        // Before the station is asked for all that it has.
+        progress.check_takes_data(facility.clone()).await?;
+        let histories = StationHistories::read(station, scope).await?;
+        let clock = SiteClock::new(histories.zone);
         let mut progress = progress.open(facility.clone(), clock).await?;
         let mapped = mapped_points(model, &request.only);
         if let Some(unknown) = request.only.iter().find(|id| model.equipment(id).is_none()) {
@@ -213,7 +216,7 @@ impl IngestPlan {
         progress.choose_state_bins(state_bins);
         let mut plan = Self {
             facility,
-            station_name: histories.station_name.clone(),
+            station_name,
             clock,
             points: Vec::new(),
             refused: mapped.refused,
@@ -436,6 +439,18 @@ enum Progress {
 }
 
 impl Progress {
+    async fn check_takes_data(&self, facility: FacilityId) -> Result<(), IngestError> {
+        let store = match self {
+            Self::InStore(store) => store.clone(),
+            Self::LookedAt(root) if root.exists() => Arc::new(TrendStore::open(root)?),
+            Self::LookedAt(_) => return Ok(()),
+        };
+        tokio::task::spawn_blocking(move || store.check_takes_data(&facility))
+            .await
+            .map_err(|error| IngestError::Ended(error.to_string()))?
+            .map_err(IngestError::from)
+    }
+
     async fn open(
         self,
         facility: FacilityId,

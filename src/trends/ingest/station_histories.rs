@@ -24,7 +24,6 @@ const ALL: PageRequest = PageRequest {
 #[derive(Debug)]
 pub struct StationHistories {
     pub zone: Tz,
-    pub station_name: String,
     by_id: HashMap<String, ListedHistory>,
     by_point: HashMap<String, Vec<String>>,
     facets: HashMap<String, Facets>,
@@ -72,7 +71,6 @@ impl StationHistories {
     /// Station errors. A list that the station does not offer to this user is left out.
     pub async fn read(station: &StationFacade, scope: &CallScope) -> FacadeResult<Self> {
         let zone = station.zone(scope).await?;
-        let station_name = station.station_name(scope).await?;
         let histories = match station
             .histories(scope, HistoryFilter::default(), ALL, false)
             .await
@@ -94,15 +92,10 @@ impl StationHistories {
             Err(error) => return Err(error),
         };
         let facets = points.into_iter().map(|point| (point.ord, point.facets));
-        Ok(Self::new(zone, station_name, histories, facets.collect()))
+        Ok(Self::new(zone, histories, facets.collect()))
     }
 
-    fn new(
-        zone: Tz,
-        station_name: String,
-        histories: Vec<ListedHistory>,
-        facets: HashMap<String, Facets>,
-    ) -> Self {
+    fn new(zone: Tz, histories: Vec<ListedHistory>, facets: HashMap<String, Facets>) -> Self {
         let mut by_point: HashMap<String, Vec<String>> = HashMap::new();
         for history in &histories {
             if let Some(point) = &history.point_ord {
@@ -117,7 +110,6 @@ impl StationHistories {
             .map(|history| (history.id.clone(), history));
         Self {
             zone,
-            station_name,
             by_id: by_id.collect(),
             by_point,
             facets,
@@ -280,7 +272,7 @@ mod tests {
     fn station(histories: Vec<ListedHistory>, point_unit: &str) -> StationHistories {
         let facets = Facets::parse_display(&format!("units={point_unit}"));
         let facets = [("station:|slot:/A/T".to_owned(), facets)].into();
-        StationHistories::new(Tz::UTC, "S".into(), histories, facets)
+        StationHistories::new(Tz::UTC, histories, facets)
     }
 
     fn point() -> MappedPoint {

@@ -1,7 +1,7 @@
 //! The trends store: hive-partitioned Parquet in CAMBER's layout, read and written as CAMBER 0.110 reads and writes it.
 //!
 //! - [`facility_id`], [`names`], [`wall_clock`]: the vocabulary: who, what, when.
-//! - [`registry`], [`tombstones`]: which facilities there are and in which state.
+//! - [`registry`], [`tombstones`], [`admission`]: which facilities there are, in which state, and which may get data.
 //! - [`listing`], [`part_facts`], [`decode`]: files → facts of a part → its rows.
 //! - [`view`]: one facility as it is at one moment; [`series`], [`frame`], [`resample`]: one equipment of it.
 //! - [`scan`], [`stamp_runs`]: every stamp of a facility in little memory.
@@ -15,6 +15,7 @@
 //!
 //! Source: CAMBER Parquet store: exact format, protocols, ingest.
 
+pub mod admission;
 pub mod append;
 pub mod catalogue;
 pub mod compact;

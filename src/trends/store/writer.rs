@@ -11,9 +11,7 @@ use serde_json::{Map, Value};
 use super::fence::{self, Fence};
 use super::lock::StoreLock;
 use super::registry::Registry;
-use super::{
-    Catalogue, FacilityId, FacilityState, StoreError, TrendStore, generation, leftovers, tombstones,
-};
+use super::{Catalogue, FacilityId, FacilityState, StoreError, TrendStore, generation, leftovers};
 
 /// Moments of a change at which a kill must be survived, told to the observer just after each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -169,7 +167,7 @@ impl<'s> StoreWriter<'s> {
         facility: &FacilityId,
         registration: &Registration,
     ) -> Result<bool, StoreError> {
-        self.check_may_exist(facility)?;
+        self.store.check_may_exist(facility)?;
         let mut registry = Registry::read(self.root());
         registry.trusted()?;
         let changed = registry.register(
@@ -206,50 +204,6 @@ impl<'s> StoreWriter<'s> {
             self.observer().reached(StoreStep::Registered);
         }
         Ok(changed)
-    }
-
-    /// Refuses to write to a facility that takes no data, or whose id may not be given out (Store §2).
-    pub(super) fn check_takes_data(&self, facility: &FacilityId) -> Result<(), StoreError> {
-        let registry = Registry::read(self.root());
-        registry.trusted()?;
-        let state = registry.state(facility.as_str());
-        if !state.accepts_data() {
-            return Err(StoreError::Refused(format!(
-                "facility \"{facility}\" is {} and takes no data; activate it with `niagara-bridge store facility \
-                 activate {facility}`",
-                state.word()
-            )));
-        }
-        self.check_may_exist(facility)
-    }
-
-    fn check_may_exist(&self, facility: &FacilityId) -> Result<(), StoreError> {
-        let refused = |problem: String| {
-            Err(StoreError::Refused(format!(
-                "the facility id \"{facility}\" cannot be used: {problem}; choose another one"
-            )))
-        };
-        // Also while a removal that was killed is not finished yet.
-        let buried = tombstones::read(self.root())?;
-        if buried.contains_key(facility.as_str()) {
-            return refused("it belonged to a facility that was removed".to_owned());
-        }
-        let known = self.store.known_facilities()?;
-        if known.contains(facility) {
-            return Ok(());
-        }
-        if facility.is_all_digits() {
-            return refused("it is made of digits only, which CAMBER takes for numbers".to_owned());
-        }
-        let twin = known
-            .iter()
-            .map(FacilityId::as_str)
-            .chain(buried.keys().map(String::as_str))
-            .find(|other| other.eq_ignore_ascii_case(facility.as_str()));
-        match twin {
-            Some(twin) => refused(format!("it differs from \"{twin}\" only by letter case")),
-            None => Ok(()),
-        }
     }
 
     /// Writes the point catalogue, so that readers need not look into parts; false when it cannot be complete.
