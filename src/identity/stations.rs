@@ -243,6 +243,11 @@ impl StationDirectory for UserStations {
         Ok(own.unwrap_or_else(|| self.service.clone()))
     }
 
+    /// Every account is one of the same station.
+    fn station_of(&self, _principal: &Principal) -> Option<String> {
+        Some(self.service.station())
+    }
+
     fn may_change_station(&self, principal: &Principal) -> Result<(), String> {
         match principal.user().and_then(|name| self.reason(name)) {
             None => Ok(()),

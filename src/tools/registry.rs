@@ -18,7 +18,7 @@ pub use super::definition::{
 use super::error::{ErrorCode, RpcError, ToolError};
 pub use super::offer::{Offer, UnknownTool};
 use super::schema::{SchemaError, Validator, Violation};
-use super::station_access::SharedStations;
+use super::station_access::{SharedStations, naming_station};
 use super::write_gate::{CONFIRMATION_TIME, SharedGate, split_undeclared};
 use crate::station::echo::shortened;
 
@@ -127,7 +127,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Refuses tools that change the station to callers in whose name these cannot act.
+    /// Refuses tools that change the station to callers in whose name these cannot act, and names the station in its errors.
     pub fn acting_by(mut self, stations: SharedStations) -> Self {
         self.stations = Some(stations);
         self
@@ -308,6 +308,7 @@ impl Registry {
         };
         context.undeclared = undeclared.into();
         context.deadline = context.deadline.min(Instant::now() + definition.limit);
+        let principal = context.principal.clone();
         let outcome = if definition.annotations.read_only {
             run_reading(entry, &context, arguments).await
         } else {
@@ -320,7 +321,10 @@ impl Registry {
                 message: error.message,
                 data: error.data,
             }),
-            Err(error) => Ok(error_answer(error)),
+            Err(error) => Ok(error_answer(match &self.stations {
+                Some(stations) => naming_station(error, stations, &principal),
+                None => error,
+            })),
         }
     }
 }

@@ -1,8 +1,10 @@
 use futures::future::BoxFuture;
 
 use super::*;
+use crate::station::facade::StationFacade;
 use crate::tools::echo::Echo;
 use crate::tools::schema::{integer_between, object, string};
+use crate::tools::station_access::StationDirectory;
 use crate::tools::{Principal, ToolError};
 
 /// A tool whose behaviour the test chooses.
@@ -237,15 +239,68 @@ impl Tool for Endless {
     }
 }
 
+/// A station that nobody can ask.
+struct Elsewhere;
+
+impl StationDirectory for Elsewhere {
+    fn for_caller(&self, _principal: &Principal) -> Result<Arc<StationFacade>, ToolError> {
+        Err(ToolError::internal("Nobody can ask this station."))
+    }
+
+    fn station_of(&self, _principal: &Principal) -> Option<String> {
+        Some("https://st1".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn failures_of_the_station_name_it_and_others_do_not() {
+    let failing = |kind: &'static str| {
+        scripted(
+            kind,
+            Category::Read,
+            match kind {
+                "timeout" => |_| Err(ToolError::station("station-timeout", "Late.")),
+                "busy" => |_| Err(ToolError::station("bridge-busy", "Late.")),
+                "named" => |_| {
+                    Err(ToolError::station("station-auth", "No.").with("station", "https://other"))
+                },
+                "cancelled" => |_| Err(ToolError::station("cancelled", "Cancelled.")),
+                _ => |_| Err(ToolError::invalid_params("Wrong.")),
+            },
+        )
+    };
+    let kinds = ["timeout", "busy", "named", "cancelled", "invalid"];
+    let registry = Registry::builder()
+        .tools(kinds.map(|kind| Arc::new(failing(kind)) as Arc<dyn Tool>))
+        .acting_by(Arc::new(Elsewhere))
+        .build()
+        .expect("registry");
+    let mut named = Vec::new();
+    for kind in kinds {
+        let answer = registry.call(kind, json!({}), CallContext::service()).await;
+        let answer = answer.expect("call");
+        named.push(answer["errorData"]["station"].clone());
+    }
+    let (own, other) = (json!("https://st1"), json!("https://other"));
+    assert_eq!(named, [own.clone(), own, other, Value::Null, Value::Null]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_endless_call_ends_at_its_limit() {
-    let registry = Registry::builder().tool(Endless).build().expect("registry");
+    let registry = Registry::builder()
+        .tool(Endless)
+        .acting_by(Arc::new(Elsewhere))
+        .build()
+        .expect("registry");
     let began = tokio::time::Instant::now();
     let answer = registry
         .call("endless", json!({}), CallContext::service())
         .await
         .expect("call");
-    assert_eq!(answer["errorData"]["kind"], "station-timeout");
+    assert_eq!(
+        answer["errorData"],
+        json!({"kind": "station-timeout", "station": "https://st1"})
+    );
     assert!(
         began.elapsed() < Duration::from_secs(10),
         "clients give up at 10 s"

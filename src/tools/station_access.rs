@@ -18,6 +18,12 @@ pub trait StationDirectory: Send + Sync {
     /// −32011 when the station credential of this user cannot be used.
     fn for_caller(&self, principal: &Principal) -> Result<Arc<StationFacade>, ToolError>;
 
+    /// The address of the caller's station, as errors name it.
+    fn station_of(&self, principal: &Principal) -> Option<String> {
+        let facade = self.for_caller(principal).ok()?;
+        Some(facade.station())
+    }
+
     /// Whether the station can be changed in the caller's name.
     ///
     /// # Errors
@@ -219,6 +225,31 @@ fn common(error: StationError) -> ToolError {
         StationError::InvalidInput { .. } => ToolError::invalid_params(text),
         _ => ToolError::station(error.kind(), text),
     }
+}
+
+/// Names the station in an error of whatever stands between it and the bridge, where the error does not do so itself.
+pub(super) fn naming_station(
+    error: ToolError,
+    stations: &SharedStations,
+    principal: &Principal,
+) -> ToolError {
+    let kind = error.data.get("kind").and_then(|kind| kind.as_str());
+    if !kind.is_some_and(is_of_station) || error.data.contains_key("station") {
+        return error;
+    }
+    match stations.station_of(principal) {
+        Some(station) => error.with("station", station),
+        None => error,
+    }
+}
+
+/// Kinds of [`StationError::kind`] that tell of the station or of the way to it, not of the caller's request.
+fn is_of_station(kind: &str) -> bool {
+    kind.starts_with("station-")
+        || matches!(
+            kind,
+            "bridge-busy" | "interface-missing" | "too-large" | "outcome-unknown"
+        )
 }
 
 /// The error as a sentence of its own. A first word that is no plain word (an ord, a URL, a name) is text to copy and
