@@ -59,11 +59,11 @@ fn problems(place: &str, message: &str, whole: &str, once: bool) -> Vec<String> 
 
 #[tokio::test]
 async fn errors_repeat_long_arguments_shortened_and_once() {
-    let bench = Bench::new().await;
+    let bench = Bench::new().await.with_capabilities();
     let mut wrong = Vec::new();
     let mut refused = 0;
     for example in examples::of(&bench.registry) {
-        let definition = bench.registry.definition(example.tool).expect("a tool");
+        let definition = bench.registry.definition(&example.tool).expect("a tool");
         let properties = definition.input_schema["properties"]
             .as_object()
             .expect("properties")
@@ -78,7 +78,7 @@ async fn errors_repeat_long_arguments_shortened_and_once() {
                 let place = format!("{} {name}={}…", example.tool, &text[..20]);
                 let outcome = bench
                     .registry
-                    .call(example.tool, arguments, CallContext::service())
+                    .call(&example.tool, arguments, CallContext::service())
                     .await;
                 let (message, whole) = match outcome {
                     Ok(answer) if answer["isError"] == json!(false) => continue,
@@ -138,7 +138,7 @@ async fn leap_seconds_and_absurd_years_are_wrong_arguments_of_every_tool_with_ti
             ] {
                 let mut arguments = example.arguments();
                 arguments[name] = json!(time);
-                let (code, message, data) = bench.failure(example.tool, arguments).await;
+                let (code, message, data) = bench.failure(&example.tool, arguments).await;
                 assert_eq!(code, -32602, "{}: {message}", example.tool);
                 assert!(message.contains(word), "{}: {message}", example.tool);
                 assert_eq!(data["argument"], json!(name), "{message}");

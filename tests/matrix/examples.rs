@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use niagara_bridge::tools::Registry;
+use niagara_bridge::tools::{Category, Registry, ToolDefinition};
 use serde_json::{Value, json};
 
 use crate::support::Bench;
@@ -17,13 +17,15 @@ pub enum Over {
 
 /// A call that a station with all its interfaces answers.
 pub struct Example {
-    pub tool: &'static str,
+    pub tool: String,
     /// With [`NEW`] where every call needs an id of its own.
     arguments: Value,
     /// Each of these is enough; none where the bridge answers of itself.
     pub over: &'static [Over],
     /// It changes nothing but the bridge's own files.
     pub edits_own_files: bool,
+    /// Stored trends are asked, never the station: whatever that does, the answer is the same to the last letter.
+    pub is_capability: bool,
 }
 
 /// Stands in arguments for a text that no other call had.
@@ -62,16 +64,37 @@ pub fn point() -> Value {
     json!({"ord": POINT})
 }
 
+/// The call that a capability's own description shows, so that a new one enters by itself.
+fn of_capability(definition: &ToolDefinition) -> Example {
+    let description = &definition.description;
+    let shown = description.split("Example: ").nth(1).unwrap_or_default();
+    let mut shown = serde_json::Deserializer::from_str(shown).into_iter::<Value>();
+    let arguments = shown.next().and_then(Result::ok).unwrap_or_else(|| {
+        panic!(
+            "the description of '{}' shows no call as \"Example: {{…}}\"",
+            definition.name
+        )
+    });
+    Example {
+        tool: definition.name.clone(),
+        arguments,
+        over: &[],
+        edits_own_files: false,
+        is_capability: true,
+    }
+}
+
 /// The row of every tool.
 fn table() -> Vec<Example> {
     let point = POINT;
     let drivers = "station:|slot:/Drivers";
     let (from, to) = ("2026-10-24T00:00:00Z", "2026-10-25T12:00:00Z");
-    let row = |tool, arguments, over| Example {
-        tool,
+    let row = |tool: &str, arguments, over| Example {
+        tool: tool.to_owned(),
         arguments,
         over,
         edits_own_files: false,
+        is_capability: false,
     };
     let all: &[Over] = &[Over::OrdServlet, Over::Box, Over::Obix];
     let tables: &[Over] = &[Over::OrdServlet, Over::Box];
@@ -210,7 +233,10 @@ pub fn of(registry: &Registry) -> Vec<Example> {
         .definitions()
         .map(|definition| {
             let name = &definition.name;
-            let place = table.iter().position(|example| example.tool == name);
+            if definition.category == Category::Camber {
+                return of_capability(definition);
+            }
+            let place = table.iter().position(|example| example.tool == *name);
             let place = place.unwrap_or_else(|| {
                 panic!("the tool '{name}' has no example call: add a row for it to the table in tests/matrix/examples.rs")
             });

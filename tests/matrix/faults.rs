@@ -176,7 +176,7 @@ impl Run<'_> {
 
     async fn prove(mut self) -> Vec<String> {
         for example in examples::without_edits(&self.bench.registry) {
-            let healthy = self.answer(&example).await;
+            let healthy = self.healthy(&example).await;
             self.break_and_mend(&example, &healthy).await;
         }
         let bad: Vec<_> = self
@@ -194,12 +194,20 @@ impl Run<'_> {
     }
 
     async fn answer(&self, example: &Example) -> Value {
-        self.bench.answer(example.tool, example.arguments()).await
+        self.bench.answer(&example.tool, example.arguments()).await
+    }
+
+    /// What the tool tells without a fault; of a capability the whole result.
+    async fn healthy(&self, example: &Example) -> Value {
+        if example.is_capability {
+            return self.bench.call(&example.tool, example.arguments()).await;
+        }
+        self.answer(example).await
     }
 
     /// Calls a tool under the fault and after it.
     async fn break_and_mend(&mut self, example: &Example, healthy: &Value) {
-        let tool = example.tool;
+        let tool = example.tool.as_str();
         if self.interface == Interface::Login {
             self.bench.mock.end_sessions();
         }
@@ -214,7 +222,9 @@ impl Run<'_> {
         self.bench.clock.advance(LATER);
 
         let recovered = self.bench.call(tool, example.arguments()).await;
-        if recovered["isError"] == json!(true) {
+        if example.is_capability {
+            self.judge(example, healthy, &recovered);
+        } else if recovered["isError"] == json!(true) {
             self.note(tool, format!("does not recover: {recovered}"));
         } else if example.asks_the_station() && self.trouble.exact {
             let recovered = self.answer(example).await;
@@ -231,7 +241,13 @@ impl Run<'_> {
     }
 
     fn judge(&mut self, example: &Example, healthy: &Value, result: &Value) {
-        let tool = example.tool;
+        let tool = example.tool.as_str();
+        if example.is_capability {
+            if result != healthy {
+                self.note(tool, format!("answers {result} instead of {healthy}"));
+            }
+            return;
+        }
         if result["isError"] != json!(true) {
             if example.asks_the_station() && self.trouble.exact {
                 for difference in differences(healthy, &result["structuredContent"]) {
@@ -248,6 +264,9 @@ impl Run<'_> {
             || (self.trouble.deadline == PATIENCE && kind == "station-timeout");
         if !clear || result["errorCode"] != json!(-32603) {
             self.note(tool, format!("the wrong kind of error: {result}"));
+        }
+        if result["errorData"]["station"] != json!(self.bench.mock.url()) {
+            self.note(tool, format!("the error names no station: {result}"));
         }
         let message = result["content"][0]["text"].as_str().unwrap_or_default();
         for problem in unclear(message, &self.bench.mock.url()) {
@@ -320,7 +339,7 @@ async fn prove(kind: &str) {
     let mut runs = Vec::new();
     for trouble in troubles.iter().filter(|trouble| trouble.name() == kind) {
         for interface in interfaces {
-            let bench = Bench::new().await;
+            let bench = Bench::new().await.with_capabilities();
             // A fault of one interface cannot be set on another.
             if bench.mock.faults().set(trouble.on(interface)).is_ok() {
                 bench.mock.faults().clear_all();
@@ -389,7 +408,7 @@ async fn edits_of_the_bridge_s_own_files_need_no_station() {
     for _ in 0..2 {
         for example in examples::of(&bench.registry) {
             if example.edits_own_files {
-                bench.answer(example.tool, example.arguments()).await;
+                bench.answer(&example.tool, example.arguments()).await;
             }
         }
     }

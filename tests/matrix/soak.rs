@@ -82,7 +82,7 @@ fn live() -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "runs for ten minutes: cargo test --test matrix --release -- --ignored soak"]
 async fn nothing_piles_up_while_the_station_keeps_failing() {
-    let bench = Bench::new().await;
+    let bench = Bench::new().await.with_capabilities();
     examples::map_site(&bench).await;
     let examples = examples::of(&bench.registry);
     let kinds = kinds();
@@ -111,7 +111,7 @@ async fn nothing_piles_up_while_the_station_keeps_failing() {
         running.push(
             bench
                 .registry
-                .call(example.tool, example.arguments(), context),
+                .call(&example.tool, example.arguments(), context),
         );
         while let Some(Some(result)) = futures::FutureExt::now_or_never(running.next()) {
             match result.expect("no call is refused")["isError"] == json!(true) {
@@ -150,7 +150,7 @@ async fn nothing_piles_up_while_the_station_keeps_failing() {
     bench.mock.faults().clear_all();
     bench.clock.advance(Duration::from_secs(61));
     for example in &examples {
-        bench.answer(example.tool, example.arguments()).await;
+        bench.answer(&example.tool, example.arguments()).await;
     }
     // Logins that a fault cut off may have left a session behind: it idles out on the station.
     bench.mock.jump_clock(chrono::TimeDelta::seconds(899));

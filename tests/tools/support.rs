@@ -1,6 +1,7 @@
 //! A bridge to a stand-in station with a stopped clock.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,16 +11,25 @@ use mock_station::model::{Handle, SharedStation, Station, sample};
 use mock_station::server::MockStation;
 use mock_station::switches::Switches;
 use niagara_bridge::audit::{AuditOptions, AuditTrail};
+use niagara_bridge::camber::{CapabilityService, Workspace};
 use niagara_bridge::clock::TestClock;
+use niagara_bridge::config::Config;
+use niagara_bridge::config::load::Settings;
 use niagara_bridge::config::policy::{Policy, SharedPolicy};
 use niagara_bridge::knowledge::{KnowledgeStore, StoreOptions};
 use niagara_bridge::station::boxp::TypeCache;
 use niagara_bridge::station::facade::StationFacade;
 use niagara_bridge::station::http::HttpLimits;
 use niagara_bridge::station::web::{Secret, WebOptions, WebSession};
+use niagara_bridge::tools::capability::{CapabilityAccess, capability_tools};
+use niagara_bridge::tools::definition::Tool;
 use niagara_bridge::tools::station_access::ServiceStation;
 use niagara_bridge::tools::write_gate::{SharedGate, WriteGate};
 use niagara_bridge::tools::{CallContext, Registry, reading_tools};
+use niagara_bridge::trends::store::wall_clock::{MINUTE, parse_bound};
+use niagara_bridge::trends::store::{
+    EquipmentRows, FacilityId, Registration, RoleColumn, TrendStore,
+};
 use serde_json::{Value, json};
 
 /// A little after the clocks of the sample station (Europe/Paris) went back, so that its histories cross the change.
@@ -116,10 +126,7 @@ impl Bench {
         let trail = AuditTrail::new(folder.path(), AuditOptions::default(), clock.clone());
         let policy = SharedPolicy::new(policy);
         let gate = WriteGate::new(policy, trail, stations.clone(), clock.clone());
-        let registry = Registry::builder()
-            .tools(reading_tools(stations, knowledge.clone(), 10_000))
-            .build()
-            .expect("the registry");
+        let registry = registry(stations, knowledge.clone(), Vec::new());
         Self {
             mock,
             clock,
@@ -129,6 +136,22 @@ impl Bench {
             gate,
             _folder: folder,
         }
+    }
+
+    /// The same bridge with the capabilities as well, over a store of its own with a day of a facility.
+    pub fn with_capabilities(mut self) -> Self {
+        let store = Arc::new(day_of_trends(&self._folder.path().join("trends")));
+        let service = CapabilityService::start(Workspace::new(store)).expect("a service");
+        let mut settings = Settings::empty("test".to_owned());
+        settings
+            .read_text("test.yaml", "camber: {allow: all-active}")
+            .expect("settings");
+        let policy = Policy::of(&Config::from_settings(&settings).expect("a configuration"));
+        let access = CapabilityAccess::new(Arc::new(service), SharedPolicy::new(policy));
+        let capabilities = capability_tools(&access).expect("capabilities");
+        let stations = Arc::new(ServiceStation(self.facade.clone()));
+        self.registry = registry(stations, self.knowledge.clone(), capabilities);
+        self
     }
 
     /// The whole result of a call.
@@ -186,6 +209,50 @@ impl Bench {
     pub fn model(&self) -> std::sync::RwLockReadGuard<'_, Station> {
         self.mock.station().read()
     }
+}
+
+fn registry(
+    stations: Arc<ServiceStation>,
+    knowledge: Arc<KnowledgeStore>,
+    capabilities: Vec<Arc<dyn Tool>>,
+) -> Registry {
+    Registry::builder()
+        .acting_by(stations.clone())
+        .tools(reading_tools(stations, knowledge, 10_000))
+        .tools(capabilities)
+        .build()
+        .expect("the registry")
+}
+
+/// The facility that the examples of capabilities name.
+const FACILITY: &str = "harborview";
+
+/// One air handler with the usual sensors, every 15 minutes of a day.
+fn day_of_trends(folder: &Path) -> TrendStore {
+    const QUARTERS: i64 = 96;
+    let store = TrendStore::create(folder).expect("a store");
+    let begin = parse_bound("2026-03-01").expect("a day");
+    let columns =
+        ["oat", "supply_air_temp", "return_air_temp", "cool_valve"].map(|role| RoleColumn {
+            role: role.to_owned(),
+            stamps: (0..QUARTERS)
+                .map(|quarter| begin + quarter * 15 * MINUTE)
+                .collect(),
+            values: (0..QUARTERS).map(|quarter| quarter as f64).collect(),
+        });
+    let rows = EquipmentRows {
+        equip: "AHU-1".to_owned(),
+        equip_class: "AHU".to_owned(),
+        columns: columns.into(),
+    };
+    let facility = FacilityId::parse(FACILITY).expect("a facility id");
+    let registration = Registration::active(Some("Harborview"), Some("America/New_York"));
+    store
+        .writer(Duration::from_secs(5))
+        .expect("the lock")
+        .append(&facility, &[rows], Some(&registration))
+        .expect("an append");
+    store
 }
 
 pub fn failure_of(result: &Value) -> (i64, String, Value) {
