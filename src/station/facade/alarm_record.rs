@@ -138,7 +138,7 @@ mod tests {
     use crate::station::web::cell::CellFormat;
 
     fn decode(cells: &[&str], open: bool) -> AlarmRecord {
-        let cells: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
+        let cells = cells.iter().collect();
         let decoder = AlarmDecoder {
             zone: chrono_tz::America::New_York,
             open,

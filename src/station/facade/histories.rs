@@ -421,7 +421,7 @@ mod tests {
     use crate::station::web::cell::CellFormat;
 
     fn read(cells: &[&str]) -> ListedHistory {
-        let cells: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
+        let cells = cells.iter().collect();
         let format = CellFormat::machine(chrono_tz::UTC);
         read_row(&Row {
             cells: &cells,

@@ -82,6 +82,8 @@ pub(super) struct Reading {
     at_last: usize,
     beyond: Option<DateTime<FixedOffset>>,
     facets: Facets,
+    /// The last choice of an enumeration: its text names every choice, and most records repeat it.
+    choice: Option<(String, SampleValue)>,
     pub(super) read: HistoryRead,
 }
 
@@ -99,6 +101,7 @@ impl Reading {
             at_last: 0,
             beyond: None,
             facets: source.facets.clone(),
+            choice: None,
             read: HistoryRead {
                 history_id: source.id,
                 kind: source.kind,
@@ -256,12 +259,24 @@ impl Reading {
             if self.read.kind.is_none() {
                 self.read.kind = kind_of_cell(cell.text());
             }
-            return self
-                .read
-                .kind
-                .map_or(SampleValue::Missing, |kind| parse_value(kind, cell.0));
+            return match self.read.kind {
+                None => SampleValue::Missing,
+                Some(SampleKind::Enum) => self.choice(cell.0),
+                Some(kind) => parse_value(kind, cell.0),
+            };
         }
         self.displayed_value(row, cell)
+    }
+
+    fn choice(&mut self, text: &str) -> SampleValue {
+        match &self.choice {
+            Some((known, value)) if known == text => value.clone(),
+            _ => {
+                let value = parse_value(SampleKind::Enum, text);
+                self.choice = Some((text.to_owned(), value.clone()));
+                value
+            }
+        }
     }
 
     /// A value as the account's language shows it: numbers with separators and units, booleans as their facet texts.

@@ -17,19 +17,20 @@ use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::web::bql::{Rows, TableEnd};
 use crate::station::web::cell::{Cell, CellFormat};
+use crate::station::web::cells::Cells;
 use crate::station::web::query::TableQuery;
 
 /// One row; cells are taken by select position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row<'a> {
-    pub cells: &'a [String],
+    pub cells: &'a Cells,
     pub format: &'a CellFormat,
 }
 
 impl<'a> Row<'a> {
     /// The cell at a select position; empty beyond the last.
     pub fn cell(&self, at: usize) -> Cell<'a> {
-        Cell(self.cells.get(at).map_or("", String::as_str))
+        Cell(self.cells.get(at).unwrap_or_default())
     }
 }
 
@@ -149,7 +150,7 @@ impl StationFacade {
             .await?;
         let format = CellFormat::machine(self.known_zone_or_utc());
         for row in &table.rows {
-            let cells: Vec<String> = row.iter().map(cell_text).collect();
+            let cells: Cells = row.iter().map(cell_text).collect();
             scope.row();
             if take(Row {
                 cells: &cells,
@@ -191,7 +192,7 @@ impl StationFacade {
                     incomplete: matches!(table.end, TableEnd::SizeLimit | TableEnd::Torn { .. }),
                     truncated_by_timeout: table.end == TableEnd::Deadline,
                     header: table.header,
-                    rows: table.rows.into_iter().map(|row| row.cells).collect(),
+                    rows: table.rows.iter().map(|row| row.cells.to_texts()).collect(),
                 })
             }
             Err(error) if self.may_fall_back(&error) => self

@@ -191,6 +191,13 @@ impl<'t> Cell<'t> {
         if text.starts_with('{') {
             return Ok(StatusWords::parse(text));
         }
+        // Records carry bits alone.
+        if !text.contains(';') {
+            return Ok(StatusWords {
+                bits: StatusBits::from_hex(text)?,
+                unknown: Vec::new(),
+            });
+        }
         let status: crate::station::status::Status = text.parse()?;
         Ok(StatusWords {
             bits: status.bits(),

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use thiserror::Error;
 
+use super::cells::Cells;
+
 /// A cell beyond this is a sign of unbalanced quotes, not of data.
 const LONGEST_CELL: usize = 1 << 20;
 
@@ -13,7 +15,7 @@ pub struct Record {
     /// Line of the document on which the record begins, from 1.
     pub line: u64,
     /// Cells without the blanks around them.
-    pub cells: Vec<String>,
+    pub cells: Cells,
 }
 
 /// Why a document is not CSV.
@@ -65,7 +67,7 @@ enum State {
 /// let mut reader = CsvReader::new();
 /// reader.feed(b"\xef\xbb\xbfname,val").unwrap();
 /// reader.feed(b"ue\nA, -5.0\nB,\"1,024.0\"\nC,7").unwrap();
-/// let cells: Vec<_> = std::iter::from_fn(|| reader.record()).map(|r| r.cells).collect();
+/// let cells: Vec<_> = std::iter::from_fn(|| reader.record()).map(|r| r.cells.to_texts()).collect();
 /// assert_eq!(cells, [["name", "value"], ["A", "-5.0"], ["B", "1,024.0"]]);
 /// assert_eq!(reader.finish().unwrap(), Ending::Torn { line: 4 });
 /// ```
@@ -73,7 +75,7 @@ enum State {
 pub struct CsvReader {
     state: State,
     cell: Vec<u8>,
-    cells: Vec<String>,
+    cells: Cells,
     ready: VecDeque<Record>,
     line: u64,
     record_line: u64,
@@ -105,7 +107,7 @@ impl CsvReader {
         Self {
             state: State::RecordStart,
             cell: Vec::new(),
-            cells: Vec::new(),
+            cells: Cells::default(),
             ready: VecDeque::new(),
             line: 1,
             record_line: 1,
@@ -238,18 +240,19 @@ impl CsvReader {
     }
 
     fn delimiter(&mut self, byte: u8) -> Result<(), CsvError> {
-        let bytes = std::mem::take(&mut self.cell);
         let quoted = std::mem::take(&mut self.quoted);
         self.legacy |= quoted
-            && !bytes
+            && !self
+                .cell
                 .iter()
                 .any(|b| matches!(b, b'"' | b',' | b'\n' | b'\r'));
-        let text = String::from_utf8(bytes).map_err(|_| CsvError::NotUtf8 {
+        let text = std::str::from_utf8(&self.cell).map_err(|_| CsvError::NotUtf8 {
             line: self.record_line,
             column: self.cells.len() + 1,
         })?;
         // The exporter's injection guard puts a blank before signs: every cell is trimmed.
-        self.cells.push(text.trim().to_owned());
+        self.cells.push(text.trim());
+        self.cell.clear();
         self.state = State::CellStart;
         if byte != b',' {
             self.after_cr = byte == b'\r';
@@ -262,10 +265,11 @@ impl CsvReader {
         let line = std::mem::replace(&mut self.record_line, self.line + 1);
         self.line += 1;
         self.state = State::RecordStart;
-        let cells = std::mem::take(&mut self.cells);
+        let next = Cells::like(&self.cells);
+        let cells = std::mem::replace(&mut self.cells, next);
         let found = cells.len();
         let expected = *self.width.get_or_insert(found);
-        let blank = found == 1 && cells.iter().all(String::is_empty);
+        let blank = found == 1 && cells.are_blank();
         if found != expected {
             // A blank line is no record of a table with several columns.
             return if blank {
@@ -295,7 +299,7 @@ mod tests {
         let ending = reader.finish().unwrap();
         (
             std::iter::from_fn(|| reader.record())
-                .map(|r| r.cells)
+                .map(|r| r.cells.to_texts())
                 .collect(),
             ending,
         )
@@ -386,7 +390,7 @@ mod tests {
                 reader.feed(piece).unwrap();
             }
             prop_assert_eq!(reader.finish().unwrap(), Ending::Complete);
-            let got: Vec<Vec<String>> = std::iter::from_fn(|| reader.record()).map(|r| r.cells).collect();
+            let got: Vec<Vec<String>> = std::iter::from_fn(|| reader.record()).map(|r| r.cells.to_texts()).collect();
             let trimmed: Vec<Vec<String>> =
                 rows.iter().map(|row| row.iter().map(|cell| cell.trim().to_owned()).collect()).collect();
             prop_assert_eq!(got, trimmed);

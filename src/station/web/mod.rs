@@ -4,10 +4,11 @@
 //!   (what is asked), `login`, `step`, `challenge`, `scram` and `cookies` (how it begins), `lease` (who shares it),
 //!   `expiry` (how it ends).
 //! - [`bql`]: queries and how a station wants to be asked; [`query`] and [`ord_url`]: their text and address.
-//! - `table`, [`csv`], [`cell`]: rows as they arrive, the exporter's dialects, what a cell means.
+//! - `table`, [`csv`], [`cells`], [`cell`]: rows as they arrive, the exporter's dialects, what a cell means.
 
 pub mod bql;
 pub mod cell;
+pub mod cells;
 mod challenge;
 mod cookies;
 pub mod csv;

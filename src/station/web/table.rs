@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::cell::{Cell, CellFormat};
+use super::cells::Cells;
 use super::csv::{CsvError, CsvReader, Ending, Record};
 use super::expiry::is_login_page;
 use super::markup::{ERROR_PAGE_BYTES, begins_like_markup, heading};
@@ -18,13 +19,13 @@ pub struct Row {
     /// Line of the document, from 1.
     pub line: u64,
     /// Trimmed texts by select position.
-    pub cells: Vec<String>,
+    pub cells: Cells,
 }
 
 impl Row {
     /// The cell at a select position; empty beyond the last.
     pub fn cell(&self, position: usize) -> Cell<'_> {
-        Cell(self.cells.get(position).map_or("", String::as_str))
+        Cell(self.cells.get(position).unwrap_or_default())
     }
 }
 
@@ -121,7 +122,7 @@ impl Rows {
                 expected: "CSV with a header line",
                 found: "an empty or broken document".to_owned(),
             })?;
-        rows.header = header.cells;
+        rows.header = header.cells.to_texts();
         // A station that ignores the exporter parameters also ignores includeBOM=false.
         rows.machine &= !rows.reader.has_bom();
         Ok(rows)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::IngestError;
 use super::plan::{IngestPlan, PlannedPoint, refusal};
@@ -171,8 +172,7 @@ pub async fn ingest(
                 .map_or_else(String::new, |refused| refused.reason.clone()),
         });
     }
-    let added = blocking(keeper, Keeper::close).await?;
-    report.parts += added;
+    ended(tokio::task::spawn_blocking(move || keeper.close()).await)?;
     report.finish(begun.elapsed());
     Ok(report)
 }
@@ -208,10 +208,10 @@ async fn read_all(
     problems
 }
 
-/// Stores pieces as they come, in batches.
+/// Stores pieces as they come, in batches; the next batch fills while one is written.
 async fn store_all(
     points: &[PlannedPoint],
-    mut keeper: Keeper,
+    keeper: Keeper,
     mut receive: mpsc::Receiver<Piece>,
     options: &IngestOptions,
     done: &AtomicUsize,
@@ -219,7 +219,21 @@ async fn store_all(
     report: &mut IngestReport,
 ) -> Result<Keeper, IngestError> {
     let mut batch = Batch::default();
-    while let Some(piece) = receive.recv().await {
+    let mut desk = Desk::Idle(keeper);
+    loop {
+        let piece = tokio::select! {
+            // A store that cannot be written ends the reading at once.
+            outcome = desk.written(), if desk.is_busy() => {
+                let (keeper, parts) = outcome?;
+                report.parts += parts;
+                desk = Desk::Idle(keeper);
+                continue;
+            }
+            piece = receive.recv() => match piece {
+                Some(piece) => piece,
+                None => break,
+            },
+        };
         let Some(point) = points.get(piece.point) else {
             continue;
         };
@@ -232,14 +246,15 @@ async fn store_all(
             elapsed: begun.elapsed(),
         });
         if batch.samples >= options.batch {
-            let full = std::mem::take(&mut batch);
-            let parts;
-            (keeper, parts) = keep(keeper, full).await?;
+            let (keeper, parts) = desk.free().await?;
             report.parts += parts;
+            desk = Desk::Busy(keep(keeper, std::mem::take(&mut batch)));
         }
     }
-    let parts;
-    (keeper, parts) = keep(keeper, batch).await?;
+    let (keeper, parts) = desk.free().await?;
+    report.parts += parts;
+    desk = Desk::Busy(keep(keeper, batch));
+    let (keeper, parts) = desk.free().await?;
     report.parts += parts;
     (options.on_progress)(IngestProgress {
         histories: points.len(),
@@ -309,21 +324,46 @@ struct Keeper {
     on_step: Arc<dyn Fn(IngestStep) + Send + Sync>,
 }
 
-async fn keep(keeper: Keeper, batch: Batch) -> Result<(Keeper, usize), IngestError> {
-    blocking(keeper, |mut keeper| {
+/// A batch that is written, and in how many parts.
+type Written = JoinHandle<Result<(Keeper, usize), IngestError>>;
+
+/// Where batches are written, one at a time.
+enum Desk {
+    Idle(Keeper),
+    Busy(Written),
+}
+
+impl Desk {
+    fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy(_))
+    }
+
+    /// Waits for the batch that is written now; for ever when there is none.
+    async fn written(&mut self) -> Result<(Keeper, usize), IngestError> {
+        match self {
+            Self::Idle(_) => std::future::pending().await,
+            Self::Busy(written) => ended(written.await),
+        }
+    }
+
+    /// The keeper, once nothing is written any longer, and the parts that this took.
+    async fn free(self) -> Result<(Keeper, usize), IngestError> {
+        match self {
+            Self::Idle(keeper) => Ok((keeper, 0)),
+            Self::Busy(written) => ended(written.await),
+        }
+    }
+}
+
+fn keep(mut keeper: Keeper, batch: Batch) -> Written {
+    tokio::task::spawn_blocking(move || {
         let parts = keeper.keep(batch)?;
         Ok((keeper, parts))
     })
-    .await
 }
 
-async fn blocking<T: Send + 'static>(
-    keeper: Keeper,
-    work: impl FnOnce(Keeper) -> Result<T, IngestError> + Send + 'static,
-) -> Result<T, IngestError> {
-    tokio::task::spawn_blocking(move || work(keeper))
-        .await
-        .map_err(|error| IngestError::Ended(error.to_string()))?
+fn ended<T>(outcome: Result<Result<T, IngestError>, JoinError>) -> Result<T, IngestError> {
+    outcome.map_err(|error| IngestError::Ended(error.to_string()))?
 }
 
 impl Keeper {
@@ -355,7 +395,7 @@ impl Keeper {
     }
 
     /// Swaps a replacement in, and writes the catalogue so that readers need not look into parts.
-    fn close(mut self) -> Result<usize, IngestError> {
+    fn close(mut self) -> Result<(), IngestError> {
         let registration = self.registration();
         let mut writer = self.store.writer(wait_from_environment())?;
         if let Target::Replacement(staged) = std::mem::replace(&mut self.target, Target::Append) {
@@ -377,7 +417,7 @@ impl Keeper {
                 outcome?;
             }
         }
-        Ok(0)
+        Ok(())
     }
 
     /// An entry keeps its own name: a station that is renamed stays the same facility.

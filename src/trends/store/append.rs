@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::encode::PartRows;
 use super::fence::Fence;
@@ -18,6 +20,9 @@ use crate::durable_file::{failed, sync_folder};
 /// Equipment with fewer rows than this in a month shares a part with others: an hour of a building is one file, a month of
 /// an equipment its own (Store §3.4).
 pub(super) const SHARED_BELOW: usize = 1024;
+
+/// Parts that are written at a time.
+const MOST_WRITERS: usize = 4;
 
 /// Its presence in a staging folder says that all parts are there: whoever finds it moves the rest into place.
 const READY: &str = "_ready";
@@ -84,7 +89,7 @@ impl<'s> StoreWriter<'s> {
         facility: &FacilityId,
         equipment: &[EquipmentRows],
     ) -> Result<StagedAppend<'_, 's>, StoreError> {
-        self.check_takes_data(facility)?;
+        self.store().check_takes_data(facility)?;
         let parts = partition(facility, equipment)?;
         let mut report = AppendReport::default();
         if parts.is_empty() {
@@ -97,12 +102,14 @@ impl<'s> StoreWriter<'s> {
         }
         let sequence = next_sequence(self.root(), facility)?;
         let folder = scratch(self.root(), "append")?;
+        let mut files = Vec::with_capacity(parts.len());
         for (number, (month, rows)) in parts.into_iter().enumerate() {
             let relative = part_path(facility, month, sequence, number);
             report.rows += rows.len() as u64;
-            write_part(facility, &folder.join(&relative), rows)?;
+            files.push((folder.join(&relative), rows));
             report.parts.push(relative);
         }
+        write_parts(facility, files)?;
         swap::sync_tree(&folder)?;
         self.observer().reached(StoreStep::AppendStaged);
         Ok(StagedAppend {
@@ -308,6 +315,36 @@ pub(super) fn part_path(
         month.year,
         month.month
     )
+}
+
+/// Encodes rows into new files and brings them to the disk, some at a time: encoding takes a processor, and a sync waits
+/// for the disk.
+pub(super) fn write_parts(
+    facility: &FacilityId,
+    files: Vec<(PathBuf, PartRows)>,
+) -> Result<(), StoreError> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = threads.min(MOST_WRITERS).min(files.len());
+    let files = Mutex::new(files.into_iter());
+    let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((path, rows)) = next() {
+            write_part(facility, &path, rows)?;
+        }
+        Ok(())
+    };
+    if threads < 2 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        // The scope itself waits for those behind the first that failed.
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })
 }
 
 /// Encodes rows into a new file and brings it to the disk.

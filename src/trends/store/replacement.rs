@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::append::{EquipmentRows, part_path, partition, scratch, write_part};
+use super::append::{EquipmentRows, part_path, partition, scratch, write_part, write_parts};
 use super::encode::PartRows;
 use super::leftovers::STAGING;
 use super::listing::{ListedFile, facility_folder, folder_name};
@@ -49,15 +49,19 @@ impl StagedFacility {
     /// As [`StoreWriter::stage_append`], save for the state of the facility, which the commit looks at.
     pub fn add(&mut self, equipment: &[EquipmentRows]) -> Result<u64, StoreError> {
         let mut rows = 0;
-        let sequence = self.sequence;
+        let mut files = Vec::new();
         for (number, (month, part)) in partition(&self.facility, equipment)?
             .into_iter()
             .enumerate()
         {
             rows += part.len() as u64;
-            self.write(month, sequence, number, part)?;
+            let path = part_path(&self.facility, month, self.sequence, number);
+            files.push((self.scratch().join(path), part));
         }
         self.sequence += 1;
+        self.rows += rows;
+        self.parts += files.len();
+        write_parts(&self.facility, files)?;
         Ok(rows)
     }
 
@@ -129,7 +133,7 @@ impl StagedFacility {
         writer: &mut StoreWriter<'_>,
         registration: Option<&Registration>,
     ) -> Result<(), StoreError> {
-        writer.check_takes_data(&self.facility)?;
+        writer.store().check_takes_data(&self.facility)?;
         self.swap_in(writer, registration)
     }
 
