@@ -1,58 +1,111 @@
-//! Coverage of a facility by the rules of the capability of that name (Core §12.3), from runs of stamps.
+//! The capability `coverage` over a stored facility, as callers ask for it.
 
-use std::collections::{BTreeSet, HashMap};
-use std::num::NonZeroUsize;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use niagara_bridge::trends::store::{FacilityId, ScanOptions, StampRuns, TrendStore, wall_clock};
+use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry, Watch, Workspace};
+use niagara_bridge::trends::store::{FacilityId, TrendStore};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// Set for the process that measures one coverage: the store, which it opens for the first time.
+pub const STORE: &str = "NIAGARA_BRIDGE_BENCH_STORE";
+
+/// Longer than any call here.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What was found.
 pub struct Found {
     pub points: usize,
-    sum: f64,
+    /// Mean over all points, four decimals.
+    pub coverage: f64,
 }
 
-impl Found {
-    /// Mean over all points.
-    pub fn mean(&self) -> f64 {
-        self.sum / self.points as f64
+/// Calls over one store.
+pub struct Caller {
+    registry: CapabilityRegistry,
+    workspace: Workspace,
+    policy: CallerPolicy,
+    facility: FacilityId,
+}
+
+impl Caller {
+    pub fn of(store: TrendStore, facility: &FacilityId) -> Self {
+        let mut policy = CallerPolicy::of([facility.as_str()]);
+        policy.caps.max_time = LONGEST;
+        Self {
+            registry: CapabilityRegistry::built_in().expect("a registry"),
+            workspace: Workspace::new(Arc::new(store)),
+            policy,
+            facility: facility.clone(),
+        }
+    }
+
+    /// The coverage of the facility, or of some of its equipment.
+    pub fn coverage(&self, equips: Option<&BTreeSet<String>>) -> Found {
+        let mut arguments = json!({"facility_id": self.facility.as_str()});
+        if let Some(equips) = equips {
+            arguments["equips"] = json!(equips);
+        }
+        let watch = Watch::start(LONGEST, CancellationToken::new());
+        let answer = self
+            .registry
+            .call("coverage", arguments, &self.workspace, &self.policy, &watch)
+            .expect("an answer");
+        let count = answer.data["n_points"].as_u64().expect("a count");
+        Found {
+            points: usize::try_from(count).expect("few"),
+            coverage: answer.data["coverage"].as_f64().expect("a share"),
+        }
     }
 }
 
-/// Reads every stamp of the facility, or of some of its equipment.
-pub fn of(
-    store: &TrendStore,
-    facility: &FacilityId,
-    equips: Option<&BTreeSet<String>>,
-    threads: NonZeroUsize,
-) -> Found {
-    let options = ScanOptions {
-        equips,
-        threads,
-        ..ScanOptions::default()
+/// What a process of its own took for the first coverage after its start, and for the next.
+pub struct Alone {
+    pub first: Duration,
+    pub again: Duration,
+    /// Most memory of the process, in MB; none where the system does not tell.
+    pub peak: Option<f64>,
+}
+
+/// Measures in a process of its own, whose memory holds nothing else.
+pub fn alone(store: &Path) -> Alone {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .env(STORE, store)
+        .output()
+        .expect("it runs");
+    let printed: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    let seconds = |name: &str| Duration::from_secs_f64(printed[name].as_f64().expect("seconds"));
+    Alone {
+        first: seconds("first"),
+        again: seconds("again"),
+        peak: printed["peak"].as_f64(),
+    }
+}
+
+/// What that process does.
+pub fn measure_alone(store: &Path, facility: &FacilityId) {
+    let caller = Caller::of(TrendStore::open(store).expect("a store"), facility);
+    let seconds = || {
+        let begun = Instant::now();
+        caller.coverage(None);
+        begun.elapsed().as_secs_f64()
     };
-    let all = store
-        .read(facility, |view| view.stamps(&options))
-        .expect("a scan");
-    let stamps = || all.iter().map(|point| &point.stamps);
-    let first = stamps().filter_map(StampRuns::first).min().unwrap_or(0);
-    let last = stamps().filter_map(StampRuns::last).max().unwrap_or(0);
-    Found {
-        points: all.len(),
-        sum: stamps().map(|stamps| share(stamps, first, last)).sum(),
-    }
+    let (first, again) = (seconds(), seconds());
+    println!(
+        "{}",
+        json!({"first": first, "again": again, "peak": peak_megabytes()})
+    );
 }
 
-fn share(stamps: &StampRuns, first: i64, last: i64) -> f64 {
-    let mut times: HashMap<i64, u64> = HashMap::new();
-    for (step, count) in stamps.differences() {
-        *times.entry(step).or_default() += count;
-    }
-    let step = times
-        .iter()
-        .max_by_key(|(step, count)| (**count, std::cmp::Reverse(**step)))
-        .map_or(wall_clock::HOUR, |(step, _)| *step);
-    let gaps = stamps.leaps(step + step / 2).count();
-    std::hint::black_box(gaps);
-    let expected = (last - first) / step + 1;
-    (stamps.len() as f64 / expected as f64).min(1.0)
+/// The most memory that this process had so far; Linux alone tells.
+fn peak_megabytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: f64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes / 1024.0)
 }
