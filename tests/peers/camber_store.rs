@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use niagara_bridge::trends::store::{
@@ -430,4 +432,130 @@ async fn camber_and_we_keep_each_other_out() {
         "{complaint}"
     );
     drop(writer);
+}
+
+/// Rows of the two contents of `hq` between which a bridge goes to and fro.
+const CONTENTS: [i64; 2] = [200, 1_200];
+
+/// Puts one of the contents in the place of the other.
+fn replace(store: &TrendStore, rows_of_it: i64) {
+    let mut staged = store.stage_facility(&id("hq")).expect("scratch");
+    for month in 1..=rows_of_it / 200 {
+        let begin = format!("2024-0{month}-01");
+        let oat = column("oat", &begin, 60, 200, wave(1.0));
+        let added = staged.add(&[rows("AHU-1", "AHU", vec![oat])]);
+        added.expect("added");
+    }
+    let mut writer = store.writer(Duration::from_secs(60)).expect("the lock");
+    staged.commit(&mut writer, None).expect("replaced");
+}
+
+/// Rows of `hq` that another bridge reads, or none when it is told to ask again.
+async fn read_by_another_bridge(store: &Path) -> Option<i64> {
+    let mut bridge = Command::new(env!("CARGO_BIN_EXE_niagara-bridge"));
+    bridge.args(["camber", "coverage", r#"{"facility_id": "hq"}"#]);
+    bridge.args(["--allow", "hq", "--store", text(store)]);
+    let output = bridge.output().await.expect("it runs");
+    let answer: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    if let Some(error) = answer.get("error") {
+        assert_eq!(error["code"], "unavailable", "{answer}");
+        assert_eq!(error["data"]["retryable"], true, "{answer}");
+        return None;
+    }
+    answer["data"]["points"][0]["n_samples"].as_i64()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_bridges_and_camber_work_on_one_store() {
+    const ROUNDS: usize = 12;
+    let Some(peers) = Peers::find("two_bridges_and_camber_work_on_one_store") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_owned();
+    let store = TrendStore::create(&path).expect("a store");
+    replace(&store, CONTENTS[0]);
+
+    // One bridge replaces as long as CAMBER appends and another bridge reads.
+    let done = Arc::new(AtomicBool::new(false));
+    let (end, root) = (done.clone(), path.clone());
+    let replacing = tokio::task::spawn_blocking(move || {
+        let store = TrendStore::open(root).expect("a store");
+        let mut swaps = 0;
+        while !end.load(Ordering::SeqCst) {
+            swaps += 1;
+            replace(&store, CONTENTS[swaps % 2]);
+        }
+        CONTENTS[swaps % 2]
+    });
+    let mut python = peers.python("camber");
+    python
+        .arg(script("camber_store.py"))
+        .args(["append", text(&path), &ROUNDS.to_string()])
+        .env("CAMBER_LOCK_TIMEOUT", "60");
+    let appending = tokio::spawn(async move { python.output().await.expect("it runs") });
+    let mut seen = Vec::new();
+    while !appending.is_finished() || seen.len() < ROUNDS {
+        seen.push(read_by_another_bridge(&path).await);
+    }
+    done.store(true, Ordering::SeqCst);
+    let last = replacing.await.expect("the bridge that replaces");
+    let appended = appending.await.expect("it ran");
+    assert!(appended.status.success(), "{appended:?}");
+
+    let strange: Vec<_> = seen
+        .iter()
+        .flatten()
+        .filter(|rows| !CONTENTS.contains(rows))
+        .collect();
+    assert!(strange.is_empty(), "half a swap was seen: {strange:?}");
+    assert_eq!(read_by_another_bridge(&path).await, Some(last));
+    let annex = store
+        .equipment(&id("annex"), "METER-2", &Selection::default())
+        .expect("a series");
+    assert_eq!(annex.roles["power"].len(), 24 * ROUNDS);
+    let verdict = verified_by_camber(&peers, &path).await;
+    assert_eq!(verdict["ok"], true, "{verdict}");
+    assert!(store.verify(None).expect("a verdict").is_clean());
+}
+
+/// The commands of a bridge wait for CAMBER's lock as long as both are told to, and name who holds it.
+#[tokio::test]
+async fn a_command_of_the_bridge_is_kept_out_by_camber() {
+    let Some(peers) = Peers::find("a_command_of_the_bridge_is_kept_out_by_camber") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(write_ours(folder.path()));
+    let mut python = peers.python("camber");
+    let mut holder = python
+        .arg(script("camber_store.py"))
+        .args(["hold", text(folder.path()), "60"])
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(holder.stdout.take().expect("output")).lines();
+    assert_eq!(
+        lines.next_line().await.expect("output").as_deref(),
+        Some("held")
+    );
+    let compact = || {
+        let mut bridge = Command::new(env!("CARGO_BIN_EXE_niagara-bridge"));
+        bridge.args(["store", "compact", "--store", text(folder.path())]);
+        bridge.env("CAMBER_LOCK_TIMEOUT", "0");
+        bridge
+    };
+    let refused = compact().output().await.expect("it runs");
+    assert_eq!(refused.status.code(), Some(1));
+    let complaint = String::from_utf8_lossy(&refused.stderr);
+    let pid = holder.id().expect("it runs");
+    assert!(
+        complaint.contains(&format!("process {pid} on ")),
+        "{complaint}"
+    );
+    holder.kill().await.expect("ended");
+    let done = compact().output().await.expect("it runs");
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
 }

@@ -4,6 +4,7 @@ usage: camber_store.py read STORE [RESAMPLE...]   every frame of every equipment
        camber_store.py write STORE                stores the cases below, then prints as `read` does
        camber_store.py foreign STORE              one facility per way in which another program may write a part
        camber_store.py hold STORE SECONDS         holds the store's lock; prints a line when it has it
+       camber_store.py append STORE ROUNDS        appends a day of a facility so many times, each under the lock
 
 Frames are printed as {"FACILITY/EQUIP@WIDTH": {"class": C, "stamps": [ns...], "columns": {role: [bits...]}}}, WIDTH empty for
 the stored frame; bits are the 16 hex digits of the double, so that equal means equal to the last bit.
@@ -129,6 +130,15 @@ def foreign(path):
     put("no-role", frame=plain.drop(columns="role"), schema=schema(text=text[:2]))
 
 
+def append(path, rounds):
+    store = ParquetStore(path)
+    for day in range(rounds):
+        index = pd.date_range(pd.Timestamp("2024-05-01") + pd.Timedelta(days=day), periods=24, freq="1h")
+        frame = pd.DataFrame({Role.POWER: wave(index, day)}, index=index)
+        store.write_role_frame(frame, facility_id="annex", equip="METER-2", equip_class="")
+        print(day, flush=True)
+
+
 def main():
     command, path, *rest = sys.argv[1:]
     if command == "write":
@@ -139,6 +149,8 @@ def main():
     elif command == "foreign":
         foreign(path)
         print("{}")
+    elif command == "append":
+        append(path, int(rest[0]))
     elif command == "hold":
         with ParquetStore(path).lock():
             print("held", flush=True)
