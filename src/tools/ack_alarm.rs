@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::alarms::{alarm_json, alarm_schema};
+use super::definition::time_for;
 use super::registry::{
     Annotations, Category, LONG_CALL_LIMIT, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput,
     ToolResult,
@@ -97,7 +98,7 @@ impl Tool for AckAlarm {
             if open.is_empty() {
                 return Ok(ToolOutput::json(answer(&acks)));
             }
-            let context = &context.at_most(time_for(open.len()));
+            let context = &context.at_most(time_for(open.len(), PER_ALARM));
             let judged: Vec<String> = open.iter().map(judged_ord).collect();
             let requests: Vec<WriteRequest<'_>> = judged
                 .iter()
@@ -201,13 +202,6 @@ async fn as_they_are_now(
         same.cloned().unwrap_or(old)
     });
     Ok(found.collect())
-}
-
-/// Time for so many alarms.
-fn time_for(alarms: usize) -> Duration {
-    let alarms = u32::try_from(alarms).unwrap_or(u32::MAX);
-    let all = STATION_CALL_LIMIT.saturating_add(PER_ALARM.saturating_mul(alarms));
-    all.min(LONG_CALL_LIMIT)
 }
 
 fn out_of_time() -> ToolError {

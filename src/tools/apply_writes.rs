@@ -6,12 +6,12 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
+use super::definition::time_for;
 use super::plan_operation::{Checked, Done, Operation};
 use super::plan_store::{PLAN_TIME, PlanStore, PlannedOperation, WritePlan};
 use super::plan_writes::MOST_OPERATIONS;
 use super::registry::{
-    Annotations, Category, LONG_CALL_LIMIT, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput,
-    ToolResult,
+    Annotations, Category, LONG_CALL_LIMIT, Tool, ToolDefinition, ToolOutput, ToolResult,
 };
 use super::result_value::status_text;
 use super::schema::{self, ObjectSchema, object};
@@ -70,7 +70,7 @@ impl Tool for ApplyWrites {
             let plan = self.plans.look(id, &context.principal);
             let plan = plan.ok_or_else(|| no_plan(id))?;
             let ignore = arguments.boolean("ignoreChanges", false);
-            let context = &context.at_most(time_for(plan.operations.len()));
+            let context = &context.at_most(time_for(plan.operations.len(), PER_OPERATION));
             let station = self.gate.reading_station(context)?;
             let looking = scope(context);
             let found = self.check(context, &station, &looking, &plan, ignore);
@@ -390,13 +390,6 @@ fn stopped_at(index: usize, error: ToolError) -> Stopped {
         at: vec![index],
         error: Box::new(error),
     }
-}
-
-/// Time for a plan of so many operations.
-fn time_for(operations: usize) -> Duration {
-    let operations = u32::try_from(operations).unwrap_or(u32::MAX);
-    let all = STATION_CALL_LIMIT.saturating_add(PER_OPERATION.saturating_mul(operations));
-    all.min(LONG_CALL_LIMIT)
 }
 
 fn out_of_time() -> ToolError {

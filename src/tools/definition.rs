@@ -16,6 +16,13 @@ pub const STATION_CALL_LIMIT: Duration = Duration::from_secs(9);
 /// Time for a call that sends many messages, one after the other; what one call takes of it depends on their number.
 pub const LONG_CALL_LIMIT: Duration = Duration::from_secs(110);
 
+/// Time for a call that does so many things one after the other, each of which takes up to `each` on a slow controller.
+pub(super) fn time_for(things: usize, each: Duration) -> Duration {
+    let things = u32::try_from(things).unwrap_or(u32::MAX);
+    let all = STATION_CALL_LIMIT.saturating_add(each.saturating_mul(things));
+    all.min(LONG_CALL_LIMIT)
+}
+
 /// Categories of tools, in display order (Tool surface §8.11); their names are the names of the tool sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
+use super::definition::time_for;
 use super::registry::{
     Annotations, Category, LONG_CALL_LIMIT, STATION_CALL_LIMIT, Tool, ToolDefinition, ToolOutput,
     ToolResult,
@@ -92,7 +93,7 @@ impl Tool for WriteSchedule {
             }
             let request = judged(request, &plan);
             let is_asked = is_asked || request.destructive;
-            let context = context.at_most(time_for(plan.messages));
+            let context = context.at_most(time_for(plan.messages, PER_MESSAGE));
             let done = self
                 .0
                 .run(&context, request, |write| call.write(write, plan, is_asked))
@@ -130,13 +131,6 @@ impl WriteSchedule {
         }
         Ok(ToolOutput::json(Value::Object(answer)))
     }
-}
-
-/// Time for a change of so many messages: each is a request, and its place is looked up before.
-pub(super) fn time_for(messages: usize) -> Duration {
-    let messages = u32::try_from(messages).unwrap_or(u32::MAX);
-    let all = STATION_CALL_LIMIT.saturating_add(PER_MESSAGE.saturating_mul(messages));
-    all.min(LONG_CALL_LIMIT)
 }
 
 /// A removed event whose days cannot be written here does not come back.

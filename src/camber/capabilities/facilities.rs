@@ -58,14 +58,7 @@ fn stored(call: &Call<'_>, facility: &FacilityId) -> Result<Stored, CapabilityEr
     }
     match store.read(facility, |view| view.span()) {
         Ok(span) => found.span = span,
-        Err(error) => {
-            let retryable = error.retryable();
-            tracing::warn!(%error, "a facility cannot be read");
-            match retryable {
-                Some(retryable) => found.unavailable = Some(retryable),
-                None => return Err(call.store_failure(&error)),
-            }
-        }
+        Err(error) => failed(error)?,
     }
     if found.unavailable.is_some() {
         found.span = None;
