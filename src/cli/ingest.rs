@@ -113,8 +113,11 @@ async fn ingest_once(
     if arguments.dry_run {
         let plan = IngestPlan::preview(station, scope, &snapshot.model, &root, &request).await?;
         if arguments.json {
-            output::print(&format!("{:#}
-", plan.to_json()))?;
+            output::print(&format!(
+                "{:#}
+",
+                plan.to_json()
+            ))?;
         } else {
             output::print(&plan.table())?;
         }
