@@ -200,7 +200,7 @@ impl IngestPlan {
         };
         // Before the station is asked for all that it has.
         progress.check_takes_data(facility.clone()).await?;
-        let histories = StationHistories::read(station, scope).await?;
+        let histories = StationHistories::read(station, scope, station_name).await?;
         let clock = SiteClock::new(histories.zone);
         let mut progress = progress.open(facility.clone(), clock).await?;
         let mapped = mapped_points(model, &request.only);
@@ -216,7 +216,7 @@ impl IngestPlan {
         progress.choose_state_bins(state_bins);
         let mut plan = Self {
             facility,
-            station_name,
+            station_name: histories.station_name.clone(),
             clock,
             points: Vec::new(),
             refused: mapped.refused,

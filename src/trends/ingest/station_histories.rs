@@ -24,6 +24,7 @@ const ALL: PageRequest = PageRequest {
 #[derive(Debug)]
 pub struct StationHistories {
     pub zone: Tz,
+    pub station_name: String,
     by_id: HashMap<String, ListedHistory>,
     by_point: HashMap<String, Vec<String>>,
     facets: HashMap<String, Facets>,
@@ -65,11 +66,15 @@ pub struct FoundSource {
 }
 
 impl StationHistories {
-    /// Asks the station for its zone, its histories and the facets of its points.
+    /// Asks the station of that name for its zone, its histories and the facets of its points.
     ///
     /// # Errors
     /// Station errors. A list that the station does not offer to this user is left out.
-    pub async fn read(station: &StationFacade, scope: &CallScope) -> FacadeResult<Self> {
+    pub async fn read(
+        station: &StationFacade,
+        scope: &CallScope,
+        station_name: String,
+    ) -> FacadeResult<Self> {
         let zone = station.zone(scope).await?;
         let histories = match station
             .histories(scope, HistoryFilter::default(), ALL, false)
@@ -92,10 +97,15 @@ impl StationHistories {
             Err(error) => return Err(error),
         };
         let facets = points.into_iter().map(|point| (point.ord, point.facets));
-        Ok(Self::new(zone, histories, facets.collect()))
+        Ok(Self::new(zone, station_name, histories, facets.collect()))
     }
 
-    fn new(zone: Tz, histories: Vec<ListedHistory>, facets: HashMap<String, Facets>) -> Self {
+    fn new(
+        zone: Tz,
+        station_name: String,
+        histories: Vec<ListedHistory>,
+        facets: HashMap<String, Facets>,
+    ) -> Self {
         let mut by_point: HashMap<String, Vec<String>> = HashMap::new();
         for history in &histories {
             if let Some(point) = &history.point_ord {
@@ -110,6 +120,7 @@ impl StationHistories {
             .map(|history| (history.id.clone(), history));
         Self {
             zone,
+            station_name,
             by_id: by_id.collect(),
             by_point,
             facets,
@@ -272,7 +283,7 @@ mod tests {
     fn station(histories: Vec<ListedHistory>, point_unit: &str) -> StationHistories {
         let facets = Facets::parse_display(&format!("units={point_unit}"));
         let facets = [("station:|slot:/A/T".to_owned(), facets)].into();
-        StationHistories::new(Tz::UTC, histories, facets)
+        StationHistories::new(Tz::UTC, "S".into(), histories, facets)
     }
 
     fn point() -> MappedPoint {
