@@ -15,13 +15,15 @@ use url::Url;
 
 use breaker::Breaker;
 use certificate_watch::CertificateWatch;
-use failure::{chain, connection_error};
+use connections::Connections;
+use failure::connection_error;
 
 use super::error::{CallTime, OwnQueue, StationError};
 
 mod body;
 mod breaker;
 mod certificate_watch;
+mod connections;
 mod failure;
 mod scope;
 mod traffic;
@@ -100,7 +102,7 @@ pub struct HttpRequest {
 /// Sends requests to one station for one identity.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
-    client: reqwest::Client,
+    connections: Arc<Connections>,
     limits: HttpLimits,
     places: Arc<Semaphore>,
     rate: Option<Arc<DefaultDirectRateLimiter>>,
@@ -114,11 +116,11 @@ impl HttpClient {
     /// Builds the client. Redirects are never followed, no proxy is used, HTTP/1.1 only.
     pub fn new(trust: &Trust, limits: HttpLimits) -> Result<Self, StationError> {
         let certificates = CertificateWatch::default();
-        let client = connections(trust, &certificates)?;
+        let connections = Arc::new(Connections::new(trust, &certificates)?);
         let rate = NonZeroU32::new(limits.requests_per_second)
             .map(|rate| Arc::new(RateLimiter::direct(Quota::per_second(rate))));
         Ok(Self {
-            client,
+            connections,
             places: Arc::new(Semaphore::new(limits.in_flight.max(1))),
             rate,
             breaker: Arc::default(),
@@ -139,12 +141,19 @@ impl HttpClient {
     /// # Errors
     /// [`StationError::Certificate`] while it is not trusted, [`StationError::Unreachable`] without a connection.
     pub async fn look_at_certificate(&self, base: &Url) -> Result<(), StationError> {
-        let client = connections(&self.trust, &self.certificates)?;
+        let own = Arc::new(Connections::new(&self.trust, &self.certificates)?);
+        let (client, _) = own.in_use();
         let _place = self.turn("the certificate").await?;
         match client.get(base.clone()).send().await {
             Ok(_) => Ok(()),
             Err(error) => Err(connection_error(&station_of(base), &error)),
         }
+    }
+
+    /// Closes the idle connections, so that later requests open new ones: for requests that must not fall on one that the
+    /// station has closed, because they are sent once.
+    pub(crate) fn begin_anew(&self) {
+        self.connections.begin_anew();
     }
 
     /// The limits in force.
@@ -181,6 +190,8 @@ impl HttpClient {
     }
 
     /// Sends a read, repeated with growing, jittered pauses after a broken connection or an answer 429, 502 or 503.
+    ///
+    /// A repetition after a broken connection goes over a connection opened since.
     ///
     /// After the last repetition a 429 or 503 is [`StationError::Busy`], a 502 [`StationError::Unreachable`].
     pub async fn send_read(
@@ -356,8 +367,8 @@ impl HttpClient {
             Some(deadline) if deadline <= own => (deadline, self.call_time(scope)),
             _ => (own, None),
         };
-        let mut builder = self
-            .client
+        let (client, pool) = self.connections.in_use();
+        let mut builder = client
             .request(request.method, request.url)
             .headers(request.headers);
         if !request.body.is_empty() {
@@ -381,10 +392,9 @@ impl HttpClient {
             .map_err(|error| {
                 if error.is_connect() {
                     progress.sent.store(false, Ordering::Relaxed);
-                } else {
-                    progress
-                        .repeatable
-                        .store(!error.is_timeout(), Ordering::Relaxed);
+                } else if !error.is_timeout() {
+                    progress.repeatable.store(true, Ordering::Relaxed);
+                    pool.broke();
                 }
                 let error = connection_error(&station, &error);
                 if let StationError::Unreachable { cause, .. } = &error {
@@ -399,6 +409,7 @@ impl HttpClient {
             headers: response.headers().clone(),
             body: HttpBody {
                 response,
+                pool,
                 ahead: None,
                 target: target.to_owned(),
                 station,
@@ -411,26 +422,6 @@ impl HttpClient {
             },
         })
     }
-}
-
-/// A pool of connections whose certificates are checked and heard of.
-fn connections(
-    trust: &Trust,
-    certificates: &CertificateWatch,
-) -> Result<reqwest::Client, StationError> {
-    let check = certificates.around(trust::verifier(trust)?);
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(trust::config_with(check)?)
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .http1_only()
-        .user_agent(concat!("niagara-bridge/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| StationError::Setup {
-            detail: chain(&error),
-        })
 }
 
 /// What is known of an attempt while it runs.

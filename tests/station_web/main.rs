@@ -4,6 +4,7 @@ mod bql;
 mod dialects;
 mod faults;
 mod login;
+mod restarts;
 mod session;
 mod strangers;
 mod transport;

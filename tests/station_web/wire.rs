@@ -70,8 +70,44 @@ impl TestCertificate {
     }
 }
 
+/// The process behind a server: connections of an older one look open until something is sent on them.
+#[derive(Clone, Default)]
+pub struct Process {
+    number: Arc<AtomicUsize>,
+    dead_letters: Arc<AtomicUsize>,
+}
+
+impl Process {
+    /// Begins a new process.
+    pub fn restart(&self) {
+        self.number.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Requests so far that fell on a connection of an older process.
+    pub fn dead_letters(&self) -> usize {
+        self.dead_letters.load(Ordering::SeqCst)
+    }
+
+    fn number(&self) -> usize {
+        self.number.load(Ordering::SeqCst)
+    }
+
+    fn note_dead_letter(&self) {
+        self.dead_letters.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 /// Starts the server on a free port and returns `host:port`.
 pub async fn serve(script: Arc<Script>, certificate: Option<&TestCertificate>) -> String {
+    serve_process(script, certificate, Process::default()).await
+}
+
+/// The same for a server that restarts.
+pub async fn serve_process(
+    script: Arc<Script>,
+    certificate: Option<&TestCertificate>,
+    process: Process,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let authority = listener.local_addr().expect("an address").to_string();
     let acceptor = certificate.map(TestCertificate::acceptor);
@@ -80,14 +116,15 @@ pub async fn serve(script: Arc<Script>, certificate: Option<&TestCertificate>) -
         while let Ok((socket, _)) = listener.accept().await {
             let (script, numbers, acceptor) =
                 (Arc::clone(&script), Arc::clone(&numbers), acceptor.clone());
+            let process = process.clone();
             tokio::spawn(async move {
                 match acceptor {
                     Some(acceptor) => {
                         if let Ok(socket) = acceptor.accept(socket).await {
-                            talk(socket, script, numbers).await;
+                            talk(socket, script, numbers, process).await;
                         }
                     }
-                    None => talk(socket, script, numbers).await,
+                    None => talk(socket, script, numbers, process).await,
                 }
             });
         }
@@ -99,7 +136,9 @@ async fn talk(
     mut socket: impl AsyncRead + AsyncWrite + Unpin,
     script: Arc<Script>,
     numbers: Arc<AtomicUsize>,
+    process: Process,
 ) {
+    let born = process.number();
     let mut received = Vec::new();
     loop {
         let end = loop {
@@ -114,6 +153,10 @@ async fn talk(
         };
         let head = String::from_utf8_lossy(&received[..end]).into_owned();
         received.drain(..end);
+        if process.number() != born {
+            process.note_dead_letter();
+            return;
+        }
         let number = numbers.fetch_add(1, Ordering::SeqCst);
         let sent = match script(head, number).await {
             Reply::Send(text) => socket.write_all(text.as_bytes()).await,

@@ -5,6 +5,7 @@ use http::HeaderMap;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use super::connections::PoolInUse;
 use super::failure::chain;
 use crate::station::error::{CallTime, StationError};
 
@@ -43,6 +44,7 @@ pub(crate) fn content_type_of(headers: &HeaderMap) -> String {
 #[derive(Debug)]
 pub struct HttpBody {
     pub(super) response: reqwest::Response,
+    pub(super) pool: PoolInUse,
     pub(super) ahead: Option<Bytes>,
     pub(super) target: String,
     pub(super) station: String,
@@ -71,6 +73,7 @@ impl HttpBody {
                 });
             }
             Ok(Err(error)) => {
+                self.pool.broke();
                 return Err(StationError::Cut {
                     station: self.station.clone(),
                     target: self.target.clone(),

@@ -107,6 +107,8 @@ impl Inner {
         }
         self.state().reset(&self.options.url);
         self.proof_is_out.store(false, Ordering::Relaxed);
+        // No step of a login is sent twice, so none may fall on a connection that a restart has closed.
+        self.http.begin_anew();
         let outcome = CallScope::within(self.options.login_timeout)
             .run("the login", super::login::log_in(self))
             .await
