@@ -350,6 +350,36 @@ impl WriteRules {
         Ok(self.confirmation(intended))
     }
 
+    /// Whether a component that cannot be seen may lose a link.
+    ///
+    /// # Errors
+    /// Rules hold for some components or levels: it may be one of those.
+    pub fn judge_unseen(&self, user: Option<&str>) -> Result<Ruling, Refusal> {
+        let own = self.principals.get(user.unwrap_or(SERVICE));
+        let denies = !self.deny.is_empty() || own.is_some_and(|own| !own.deny.is_empty());
+        // An own list of what is allowed takes the place of the general one, and an empty one allows nothing.
+        let allows_some = match own.and_then(|own| own.allow.as_ref()) {
+            Some(_) => true,
+            None => !self.allow.is_empty(),
+        };
+        let priorities = own.and_then(|own| own.priorities);
+        let at_all_levels = priorities.unwrap_or(self.priorities) == Priorities::default();
+        if denies || allows_some || !at_all_levels {
+            return Err(refusal(
+                "ord-not-allowed",
+                "the rules name components or priorities, and it may be one that they forbid"
+                    .to_owned(),
+                "remove the links first, or have it done by somebody who sees all of them",
+            ));
+        }
+        Ok(match self.confirm.is_empty() {
+            true => Ruling::Allowed,
+            false => Ruling::NeedsConfirmation(
+                "this cuts links to components that cannot be seen, and writes to some are to be confirmed (writes.confirm)",
+            ),
+        })
+    }
+
     /// How long an override may last (`writes.maxOverrideMinutes`), none without a limit.
     pub fn longest_override(&self) -> Option<Duration> {
         self.longest_override

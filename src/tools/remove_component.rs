@@ -18,7 +18,7 @@ use super::write_gate::{
 use super::{Arguments, CallContext, ErrorCode, ToolError};
 use crate::knowledge::KnowledgeStore;
 use crate::knowledge::mapped::references;
-use crate::station::facade::{Removable, RemovalSurvey, StructureError};
+use crate::station::facade::{LostLinks, Removable, RemovalPlan, RemovalSurvey, StructureError};
 use crate::station::ord::Ord;
 
 /// Extensions, schedules and references that are named; the rest is counted.
@@ -40,7 +40,8 @@ impl Tool for RemoveComponent {
             Annotations::DESTRUCTIVE,
             "Removes a component with everything below it. Without dryRun:false it only tells what would go: links to and \
              from it and what lies below, histories, alarms and schedules below, and references of the knowledge model. \
-             Links to or from outside stop it unless force:true. Example: \
+             Links to or from outside stop it unless force:true; whoever may not write to a component may not take its link \
+             away so either. Example: \
              {\"ord\":\"station:|slot:/Logic/OldPump\",\"dryRun\":true}.",
         )
         .for_users()
@@ -66,17 +67,33 @@ impl Tool for RemoveComponent {
                 return self.rehearse(context, request, force, &arguments).await;
             }
             let look = |write: StationWrite| async move { look(&write, ord).await };
-            let checked = self.gate.check(context, &request, look).await?;
-            let removable = checked.plan;
+            let removable = self.gate.check(context, &request, look).await?.plan;
             let request = judged(request, removable);
+            // The rules about the subtree come before it is read.
+            let plan = |write: StationWrite| async move {
+                let mut planned = plan(&write, ord, force).await?;
+                let survey = &planned.plan.survey;
+                self.gate
+                    .add_hidden_links(context, survey, &mut planned.lost)
+                    .await;
+                Ok(planned)
+            };
+            let planned = self.gate.check(context, &request, plan).await?.plan;
+            let seen = planned.plan.survey.clone();
+            let request = request.cutting(&planned.lost);
             self.gate
                 .check_permitted(context, &request, removable.is_permitted)
                 .await?;
+            let rehearsal = self.gate.rehearse(context, &request).await;
+            let asks = rehearsal.is_ok_and(|rehearsal| rehearsal.needs_confirmation.is_some());
+            // A person takes their time: what goes is looked at again.
+            let fresh = (!asks).then_some(planned.plan);
             let sent = self.gate.run(context, request, |write| async move {
-                let sent = write
-                    .station
-                    .remove_component(&write.scope, &write.ord, force)
-                    .await;
+                let plan = match fresh {
+                    Some(plan) => plan,
+                    None => replan(&write, ord, force, &seen).await?,
+                };
+                let sent = write.station.carry_out_removal(&write.scope, plan).await;
                 let removed = sent.map_err(|error| failure(error, ord))?;
                 let before = json!({
                     "type": removed.survey.type_spec, "components": removed.survey.components,
@@ -123,15 +140,16 @@ impl RemoveComponent {
         let ord = component_ord(request.ord)?;
         let removable = station.look_at_removable(&scope(context), &ord).await;
         let request = judged(request, removable.map_err(told)?);
+        self.gate.rehearse(context, &request).await?;
+        let plan = station.plan_removal(&scope(context), &ord, force).await;
+        let survey = plan.map_err(told)?.survey;
+        let lost = station.lost_links(&scope(context), &survey).await;
+        let mut lost = lost.map_err(|error| told(error.into()))?;
+        self.gate
+            .add_hidden_links(context, &survey, &mut lost)
+            .await;
+        let request = request.cutting(&lost);
         let rehearsal = self.gate.rehearse(context, &request).await?;
-        let survey = station.survey_removal(&scope(context), &ord).await;
-        let survey = survey.and_then(|survey| match survey.needs_force() && !force {
-            true => Err(StructureError::HasLinks {
-                survey: Box::new(survey),
-            }),
-            false => Ok(survey),
-        });
-        let survey = survey.map_err(told)?;
         let mut answer = self.answer(request.ord, &survey);
         answer.insert("removed".to_owned(), json!(false));
         answer.insert("permitted".to_owned(), json!(survey.is_permitted));
@@ -185,6 +203,47 @@ impl RemoveComponent {
     }
 }
 
+/// What goes, and what components that stay lose by it.
+struct Planned {
+    plan: RemovalPlan,
+    lost: LostLinks,
+}
+
+async fn plan(write: &StationWrite, ord: &str, force: bool) -> Result<Planned, WriteFailure> {
+    let StationWrite {
+        station,
+        scope,
+        ord: component,
+        ..
+    } = write;
+    let plan = station.plan_removal(scope, component, force).await;
+    let plan = plan.map_err(|error| failure(error, ord))?;
+    let lost = station.lost_links(scope, &plan.survey).await?;
+    Ok(Planned { plan, lost })
+}
+
+/// Looks again at what goes: links that were made since nobody has judged.
+async fn replan(
+    write: &StationWrite,
+    ord: &str,
+    force: bool,
+    seen: &RemovalSurvey,
+) -> Result<RemovalPlan, WriteFailure> {
+    let plan = write
+        .station
+        .plan_removal(&write.scope, &write.ord, force)
+        .await;
+    let plan = plan.map_err(|error| failure(error, ord))?;
+    if plan.survey.cuts_more_than(seen) {
+        let text = "Links were made from this component while it waited for the confirmation, so nothing was removed. \
+                    Call again to see what would go.";
+        let mut error = ToolError::new(ErrorCode::InboundLinks, text).with("ord", ord);
+        error.data.extend(links(&plan.survey));
+        return Err(error.into());
+    }
+    Ok(plan)
+}
+
 async fn look(write: &StationWrite, ord: &str) -> Result<Removable, WriteFailure> {
     let removable = write.station.look_at_removable(&write.scope, &write.ord);
     removable.await.map_err(|error| failure(error, ord))
@@ -233,10 +292,10 @@ fn links(survey: &RemovalSurvey) -> Map<String, Value> {
 fn failure(error: StructureError, ord: &str) -> WriteFailure {
     match error {
         StructureError::HasLinks { survey } => {
-            let links = links(&survey);
+            let data = links(&survey);
             let text = sentence(&StructureError::HasLinks { survey });
             let mut error = ToolError::new(ErrorCode::InboundLinks, text).with("ord", ord);
-            error.data.extend(links);
+            error.data.extend(data);
             WriteFailure::Tool(error)
         }
         error => {

@@ -10,6 +10,7 @@ mod crew;
 mod doubt;
 mod gate;
 mod links;
+mod lost_links;
 mod meanwhile;
 mod office;
 mod override_tools;

@@ -37,6 +37,6 @@ mod session_tests;
 
 pub use client::BoxClient;
 pub use contract::Contract;
-pub use node::{Node, SlotKind};
+pub use node::{Knob, Node, SlotKind};
 pub use point::PointView;
 pub use types::{Ancestry, TypeCache};

@@ -22,7 +22,7 @@
 //! - [`write_plan`]: what a command is going to send; [`write_point`] ([`write_obix`]), [`write_slot`], [`write_action`]: commands of points, slots, actions and saving, each one message
 //!   to the station; [`write_value`]: what callers give as values; [`write_target`]: what is known of the target before;
 //!   [`write_error`]: refused, or in doubt.
-//! - [`structure`], [`structure_removal`] ([`structure_survey`]), [`links`] ([`links_converters`]): components, extensions and links
+//! - [`structure`], [`structure_removal`] ([`structure_survey`], [`structure_lost`]), [`links`] ([`links_converters`]): components, extensions and links
 //!   that come and go; [`structure_error`]: why they did not.
 //! - [`view`]: the facts that operations return; [`error`]: what can go wrong.
 
@@ -71,6 +71,7 @@ mod slot_text;
 mod status_reading;
 mod structure;
 mod structure_error;
+mod structure_lost;
 mod structure_removal;
 mod structure_survey;
 mod tags;
@@ -128,7 +129,8 @@ pub use schedules::ListedSchedule;
 pub use status_reading::StatusReading;
 pub use structure::{CreatedSlot, NameStrategy, NewSlot};
 pub use structure_error::{RefusedEnds, StructureError, StructureResult};
-pub use structure_removal::{Removable, RemovedComponent};
+pub use structure_lost::{CutEnd, LostLink, LostLinks};
+pub use structure_removal::{Removable, RemovalPlan, RemovedComponent};
 pub use structure_survey::{CutLinks, RemovalSurvey};
 pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponents};
 pub use user_tags::{UserTokenTag, UserTokenTags};

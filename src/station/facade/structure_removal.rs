@@ -2,7 +2,7 @@
 
 use super::StationFacade;
 use super::links::link_of;
-use super::structure::NEEDS_TO_RESTRUCTURE;
+use super::structure::{NEEDS_TO_RESTRUCTURE, Place};
 use super::structure_error::{StructureError, StructureResult};
 use super::structure_survey::RemovalSurvey;
 use crate::station::http::CallScope;
@@ -16,6 +16,12 @@ pub struct RemovedComponent {
     pub survey: RemovalSurvey,
     /// Whether the station shows nothing under the ord any more, or why that could not be read.
     pub is_gone: Result<bool, String>,
+}
+
+/// A removal that was looked at and can be sent.
+pub struct RemovalPlan {
+    place: Place,
+    pub survey: RemovalSurvey,
 }
 
 /// What rules look at before something is removed.
@@ -90,14 +96,28 @@ impl StationFacade {
     /// Removes a component, or a dynamic property, from its parent, with one message to the station.
     ///
     /// # Errors
-    /// [`StructureError::HasLinks`] where links would be cut and the caller does not force it,
-    /// [`super::WriteError::InDoubt`] when the answer was lost; with any other error nothing was changed.
+    /// As [`StationFacade::plan_removal`] and [`StationFacade::carry_out_removal`].
     pub async fn remove_component(
         &self,
         scope: &CallScope,
         ord: &Ord,
         force: bool,
     ) -> StructureResult<RemovedComponent> {
+        let plan = self.plan_removal(scope, ord, force).await?;
+        self.carry_out_removal(scope, plan).await
+    }
+
+    /// Looks at everything that a removal takes along; changes nothing.
+    ///
+    /// # Errors
+    /// [`StructureError::HasLinks`] where links would be cut and the caller does not force it; else as
+    /// [`StationFacade::survey_removal`].
+    pub async fn plan_removal(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        force: bool,
+    ) -> StructureResult<RemovalPlan> {
         let (place, survey) = self.removable(scope, ord).await?;
         // Who may not remove it is told so by the station, whatever links there are.
         if survey.is_permitted && survey.needs_force() && !force {
@@ -105,6 +125,19 @@ impl StationFacade {
                 survey: Box::new(survey),
             });
         }
+        Ok(RemovalPlan { place, survey })
+    }
+
+    /// Removes what was looked at, with one message to the station.
+    ///
+    /// # Errors
+    /// [`super::WriteError::InDoubt`] when the answer was lost; with any other error nothing was changed.
+    pub async fn carry_out_removal(
+        &self,
+        scope: &CallScope,
+        plan: RemovalPlan,
+    ) -> StructureResult<RemovedComponent> {
+        let RemovalPlan { place, survey } = plan;
         let removed = Ord::slot(survey.path.clone());
         let name = survey.path.name().map(|name| name.as_str().to_owned());
         self.remove_named(scope, &place, &name.unwrap_or_default())

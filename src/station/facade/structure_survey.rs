@@ -8,9 +8,10 @@ use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::structure::{NEEDS_TO_RESTRUCTURE, Place};
 use super::structure_error::{StructureError, StructureResult};
+use super::structure_lost::CutEnd;
 use crate::station::boxp::links::{Wire, is_link};
 use crate::station::boxp::tree::{ComponentTree, MAX_COMPONENTS};
-use crate::station::boxp::{Ancestry, Node};
+use crate::station::boxp::{Ancestry, Knob, Node};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, SlotPath};
@@ -50,6 +51,8 @@ pub struct RemovalSurvey {
     pub alarm_extensions: Vec<String>,
     /// Absolute ords of schedules.
     pub schedules: Vec<String>,
+    /// Where the links from it, and from what lies below it, end outside; each once.
+    pub cuts: BTreeSet<CutEnd>,
     /// Handles of the components that would go.
     pub handles: HashSet<String>,
     /// Not everything could be read, so that links may have been missed.
@@ -67,6 +70,11 @@ impl RemovalSurvey {
     /// Whether only a forced removal goes ahead.
     pub fn needs_force(&self) -> bool {
         self.links() > 0 || self.is_incomplete
+    }
+
+    /// Whether it takes a link from something that another survey of the same leaves alone.
+    pub fn cuts_more_than(&self, other: &Self) -> bool {
+        !self.cuts.is_subset(&other.cuts) || (self.is_incomplete && !other.is_incomplete)
     }
 
     /// The links in words.
@@ -158,6 +166,12 @@ impl StationFacade {
         let inbound: Vec<OtherEnd> = sources(&tree.root).collect();
         let outbound: Vec<OtherEnd> = sinks(&tree.root).filter(|end| !is_inside(end)).collect();
         let below = tree.entries.iter().map(|entry| &entry.node);
+        let cuts = std::iter::once(&tree.root)
+            .chain(below.clone())
+            .flat_map(|node| &node.knobs)
+            .filter(|knob| !is_inside(&OtherEnd(knob.target_ord.clone())))
+            .map(cut_end)
+            .collect();
         let descendants: Vec<OtherEnd> = below
             .flat_map(|node| sources(node).chain(sinks(node)))
             .filter(|end| !is_inside(end))
@@ -167,6 +181,7 @@ impl StationFacade {
             outbound: self.cut(scope, &outbound).await?,
             descendants: self.cut(scope, &descendants).await?,
             components: tree.entries.len() + 1,
+            cuts,
             is_incomplete: tree.is_truncated
                 || hides_links(&tree.root)
                 || tree
@@ -198,12 +213,14 @@ impl StationFacade {
             .map(|wire| OtherEnd(wire.source_ord))
             .collect();
         let knobs = parent.knobs.iter().filter(|knob| knob.source_slot == name);
+        let cuts = knobs.clone().map(cut_end).collect();
         let outbound: Vec<OtherEnd> = knobs
             .map(|knob| OtherEnd(knob.target_ord.clone()))
             .collect();
         Ok(RemovalSurvey {
             inbound: self.cut(scope, &inbound).await?,
             outbound: self.cut(scope, &outbound).await?,
+            cuts,
             is_incomplete: hides_links(parent),
             ..blank(path, slot.type_name())
         })
@@ -330,6 +347,13 @@ fn sinks(node: &Node) -> impl Iterator<Item = OtherEnd> + '_ {
     knobs.map(|knob| OtherEnd(knob.target_ord.clone()))
 }
 
+fn cut_end(knob: &Knob) -> CutEnd {
+    CutEnd {
+        ord: knob.target_ord.clone(),
+        slot: knob.target_slot.clone(),
+    }
+}
+
 /// Whether a component may have links that this identity is not told of: links are no operator slots, and those are all
 /// that is loaded without admin read (Station web specification §5.4, §5.5).
 fn hides_links(node: &Node) -> bool {
@@ -349,6 +373,7 @@ fn blank(path: SlotPath, type_spec: &str) -> RemovalSurvey {
         history_extensions: Vec::new(),
         alarm_extensions: Vec::new(),
         schedules: Vec::new(),
+        cuts: BTreeSet::new(),
         handles: HashSet::new(),
         is_incomplete: false,
         is_permitted: true,

@@ -81,6 +81,16 @@ impl StationFacade {
         ord: &Ord,
     ) -> FacadeResult<WriteTarget> {
         let node = self.resolve(scope, ord).await?;
+        self.target_of(scope, ord, node).await
+    }
+
+    /// The same of a component that was loaded.
+    pub(super) async fn target_of(
+        &self,
+        scope: &CallScope,
+        ord: &Ord,
+        node: Node,
+    ) -> FacadeResult<WriteTarget> {
         let Some(handle) = node.handle.clone() else {
             return Err(FacadeError::NotAComponent {
                 ord: ord.absolute(),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::confirmation::{self, Answer, CONFIRM, CONFIRMATION_TIME, bound_to};
 use super::error::{self, About};
+use super::lost_links::judge_lost;
 use super::rate::{self, TooOften};
 use super::{CONFIRMED, WriteGate, WriteRequest};
 use crate::audit::Attempt;
@@ -112,6 +113,18 @@ impl WriteGate {
                 Ok(Ruling::Allowed) => {}
                 Ok(needs) => ruling = needs,
                 Err(refusal) => return Err(stop(refusal, Some(path.clone()))),
+            }
+        }
+        if let Some(lost) = request.lost {
+            match judge_lost(rules, context.principal.user(), lost) {
+                Ok(Ruling::Allowed) => {}
+                Ok(needs) => ruling = needs,
+                Err(denied) => {
+                    let denied = *denied;
+                    let mut stop = stop(denied.refusal, Some(path));
+                    stop.error = stop.error.with("deniedSinks", denied.sinks);
+                    return Err(stop);
+                }
             }
         }
         Ok(Judged {

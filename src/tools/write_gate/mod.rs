@@ -8,13 +8,14 @@
 //! - `check`: the look at the station before anybody is asked.
 //! - `request`: what a tool wants, and what came of it; [`error`]: failures in the codes of the surface.
 //! - `unasked`: calls that end before the gate is asked.
-//! - `judgement`: whether a write may pass; `check`: a look at the station before; `confirmation`: the second step; `rate`: writes per minute; `counts`: for the metrics.
+//! - `judgement`: whether a write may pass; `lost_links`: what it takes from components elsewhere; `confirmation`: the second step; `rate`: writes per minute; `counts`: for the metrics.
 
 mod check;
 mod confirmation;
 mod counts;
 pub mod error;
 mod judgement;
+mod lost_links;
 mod rate;
 mod request;
 mod unasked;

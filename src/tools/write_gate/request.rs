@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::station::error::StationError;
 use crate::station::facade::{
-    ActionPlan, FacadeError, PointPlan, SlotPlan, StationFacade, WriteError,
+    ActionPlan, FacadeError, LostLinks, PointPlan, SlotPlan, StationFacade, WriteError,
 };
 use crate::station::http::CallScope;
 use crate::station::ord::{Ord, SlotPath};
@@ -46,6 +46,8 @@ pub struct WriteRequest<'a> {
     pub of_property: bool,
     /// It concerns no single component, so rules about paths say nothing of it.
     pub of_whole_station: bool,
+    /// What components elsewhere lose by it: rules about them count as well.
+    pub lost: Option<&'a LostLinks>,
     /// The value is a secret whatever its slot is called, because type or facets say so.
     pub secret_value: bool,
 }
@@ -70,6 +72,7 @@ impl<'a> WriteRequest<'a> {
             with_subtree: false,
             of_property: false,
             of_whole_station: false,
+            lost: None,
             secret_value: false,
         }
     }
@@ -109,6 +112,12 @@ impl<'a> WriteRequest<'a> {
     pub fn removing_property(mut self) -> Self {
         self.destructive = true;
         self.of_property = true;
+        self
+    }
+
+    /// Components that stay lose these links by it.
+    pub fn cutting(mut self, lost: &'a LostLinks) -> Self {
+        self.lost = Some(lost);
         self
     }
 
