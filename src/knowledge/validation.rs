@@ -438,18 +438,19 @@ fn check_roles(model: &KnowledgeModel, found: &mut Vec<KnowledgeWarning>) {
 
 fn check_ords(document: &KnowledgeDocument, found: &mut Vec<KnowledgeWarning>) {
     let mut syntax = Vec::new();
-    let mut check = |section, id: &str, role: Option<&str>, ord: &str| match Ord::component(ord) {
-        Ok(ord) => Some(ord.absolute()),
-        Err(error) => {
-            syntax.push(KnowledgeWarning::OrdSyntax {
-                section,
-                id: id.to_owned(),
-                role: role.map(str::to_owned),
-                problem: error.to_string(),
-            });
-            None
-        }
-    };
+    let mut check =
+        |section, id: &str, role: Option<&str>, ord: &str| match Ord::component_as_stored(ord) {
+            Ok(ord) => Some(ord.absolute()),
+            Err(error) => {
+                syntax.push(KnowledgeWarning::OrdSyntax {
+                    section,
+                    id: id.to_owned(),
+                    role: role.map(str::to_owned),
+                    problem: error.to_string(),
+                });
+                None
+            }
+        };
     let mut owners: IndexMap<String, Vec<String>> = IndexMap::new();
     for entry in &document.equipment {
         if let Some(ord) = entry.ord.as_deref().filter(|ord| !ord.is_empty())
@@ -531,6 +532,7 @@ equipment:
 points:
 - {id: p, space: z, ord: 'slot://bad'}
 - {id: q}
+- {id: r, ord: 'slot:/Pump 1'}
 ";
         assert_eq!(
             texts(site),
@@ -554,6 +556,8 @@ points:
                 "equipment 'e-1': the type 't' has no role 'speed'",
                 "equipment 'e-1', 'e-2': the ord 'station:|slot:/E' is used by all of them",
                 "points 'p': the ord \"slot://bad\" has the illegal path segment \"\"; write names separated by single slashes",
+                "points 'r': the ord \"slot:/Pump 1\" has the name \"Pump 1\", under which no station stores a slot: letters, \
+                 digits and _ stand for themselves, with no digit in front, and anything else is escaped; write Pump$201",
                 "equipment: the id 'E_3' is not kebab-case; write small letters, digits and single hyphens",
             ]
         );

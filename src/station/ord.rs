@@ -42,6 +42,19 @@ pub enum OrdError {
         shortened(ord)
     )]
     Handle { ord: String },
+    /// A name that no station stores in this form.
+    #[error(
+        "the ord {:?} has the name {:?}, under which no station stores a slot: letters, digits and _ stand for themselves, \
+         with no digit in front, and anything else is escaped; write {}",
+        shortened(ord),
+        shortened(name),
+        shortened(stored)
+    )]
+    Unescaped {
+        ord: String,
+        name: String,
+        stored: String,
+    },
     /// A name that cannot be a slot name.
     #[error(
         "{:?} cannot be a slot name; a name is not empty and has no '/', '|' or control character",
@@ -175,6 +188,27 @@ impl Ord {
             _ => Err(OrdError::Scheme {
                 ord: text.to_owned(),
                 expected: "it must begin with station:|slot:/, slot:/ or h:",
+            }),
+        }
+    }
+
+    /// The same for an ORD that is to be kept: names must be as a station stores them, or it would never lead anywhere.
+    ///
+    /// ```
+    /// use niagara_bridge::station::ord::Ord;
+    /// assert!(Ord::component_as_stored("slot:/Plant/Pump$201").is_ok());
+    /// let error = Ord::component_as_stored("slot:/Plant/Pump 1").unwrap_err();
+    /// assert!(error.to_string().ends_with("write Pump$201"));
+    /// ```
+    pub fn component_as_stored(text: &str) -> Result<Self, OrdError> {
+        let ord = Self::component(text)?;
+        let names = ord.slot_path().map(SlotPath::names).unwrap_or_default();
+        match names.iter().find(|name| !name.is_as_stored()) {
+            None => Ok(ord),
+            Some(name) => Err(OrdError::Unescaped {
+                ord: text.to_owned(),
+                name: name.as_str().to_owned(),
+                stored: escape(&name.display()),
             }),
         }
     }

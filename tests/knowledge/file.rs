@@ -18,7 +18,7 @@ points: [{id: oat, ord: 'slot:/Oat'}]
 ";
 
 fn pump(id: &str) -> Value {
-    json!({"id": id, "name": id, "type": "pump", "ord": format!("slot:/{id}")})
+    json!({"id": id, "name": id, "type": "pump", "ord": format!("slot:/{}", id.replace('-', "_"))})
 }
 
 #[tokio::test]
@@ -341,7 +341,7 @@ async fn eight_clients_with_a_thousand_edits_lose_none() {
                     // Every fifth edit goes into the one entry that all clients share.
                     4 => {
                         let role = format!("role-{client}-{edit}");
-                        let point = json!({"equipmentId": "p-1", "role": role, "ord": format!("slot:/{id}")});
+                        let point = json!({"equipmentId": "p-1", "role": role, "ord": format!("slot:/{}", id.replace('-', "_"))});
                         desk.answer("assignPointToEquipment", point).await;
                     }
                     _ => {

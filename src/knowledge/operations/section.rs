@@ -221,13 +221,13 @@ pub(super) fn unknown_reference<T: Entry>(
     }
 }
 
-/// The ord in the form that results carry (Tool surface §7), or why it is none.
+/// The ord in the form that results carry (Tool surface §7), or why it is none, or none that a station can have.
 pub(super) fn stored_ord(
     holder: &Holder,
     field: &str,
     text: &str,
 ) -> Result<String, OperationError> {
-    Ord::component(text)
+    Ord::component_as_stored(text)
         .map(|ord| ord.absolute())
         .map_err(|source| OperationError::Ord {
             holder: holder.clone(),

@@ -130,6 +130,17 @@ fn ords_are_checked_and_kept_in_the_form_results_carry() {
     let error =
         create_equipment(&mut site, equipment("ahu-3", "slot:/A3", "slot:/A3//Sat")).unwrap_err();
     assert_eq!(error.data()["field"], "points.sat");
+    for (written, stored) in [
+        ("slot:/Plant 1/Sat", "write Plant$201"),
+        ("slot:/Plant/Sat-1", "write Sat$2d1"),
+        ("slot:/Plant/101", "write $3101"),
+        ("slot:/Plant/Kühlung", "write K$fchlung"),
+        ("slot:/Plant/Sat$2", "write Sat$242"),
+    ] {
+        let error = assign_point(&mut site, "ahu-1", "oat", written).unwrap_err();
+        assert_eq!(error.data()["ord"], written);
+        assert!(error.to_string().contains(stored), "{error}");
+    }
     let error = assign_point(&mut site, "ahu-1", "oat", "history:/S/H").unwrap_err();
     assert!(
         error

@@ -41,6 +41,8 @@ pub(super) struct Clue {
     pub ways: Vec<Way>,
     pub on: Vec<usize>,
     pub also: Vec<usize>,
+    /// A role of a type that is narrower than the one that CAMBER's table has for it.
+    pub is_itself: bool,
 }
 
 impl Clue {
@@ -113,6 +115,7 @@ impl Clue {
             }],
             on: family.into_iter().collect(),
             also: Vec::new(),
+            is_itself: false,
         })
     }
 }
@@ -128,6 +131,8 @@ struct Entry {
     #[serde(default)]
     also: Vec<String>,
     number: Option<String>,
+    #[serde(default)]
+    itself: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -208,6 +213,7 @@ fn read(entry: Entry, lexicon: &Lexicon) -> Result<Clue, (String, String)> {
         ways,
         on: families(&entry.on)?,
         also: families(&entry.also)?,
+        is_itself: entry.itself,
         role: entry.role,
     })
 }

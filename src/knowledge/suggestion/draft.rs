@@ -31,6 +31,12 @@ const NAME_SAYS_TYPE: f64 = 0.7;
 /// What a required role counts for that no point has.
 const MISSING: f64 = 0.6;
 
+/// How sure a piece of equipment can be of a type that is made for another kind ("chiller" for a plant).
+const MOST_FOR_ANOTHER_KIND: f64 = 0.7;
+
+/// A role of the type must reach this share of what the name says more clearly, but the type does not have.
+const BESIDE_A_CLEARER_ONE: f64 = 0.7;
+
 /// By how much a type must be better than one that stands before it in the model.
 const BETTER: f64 = 0.25;
 
@@ -146,6 +152,10 @@ impl<'a> Draft<'a> {
                 }
             })
             .collect();
+        let kind = match known_type {
+            Some(known) => kind.map(|kind| of_type(&site.data.lexicon, kind, known)),
+            None => kind,
+        };
         let mut draft = Self {
             group,
             kind,
@@ -218,11 +228,13 @@ impl<'a> Draft<'a> {
                     confidence: 0.0,
                     ..candidate(one)
                 };
+                let clearest = point.considered.iter().filter(|one| !one.is_of_type);
+                let clearest = clearest.map(|one| one.confidence).fold(0.0, f64::max);
                 point
                     .considered
                     .iter()
                     .map(|one| {
-                        if one.is_of_type {
+                        if one.is_of_type && one.confidence >= clearest * BESIDE_A_CLEARER_ONE {
                             candidate(one)
                         } else {
                             out_of_type(one)
@@ -238,6 +250,21 @@ impl<'a> Draft<'a> {
             point.taken_by = taken_by;
         }
     }
+}
+
+/// The kind of a piece of equipment that gets a type: one that is made for another kind is a makeshift.
+fn of_type(lexicon: &Lexicon, mut kind: Kind, known: &KnownType) -> Kind {
+    if known.family.is_none_or(|family| family == kind.family) {
+        return kind;
+    }
+    kind.confidence = kind.confidence.min(MOST_FOR_ANOTHER_KIND);
+    if let Some(family) = lexicon.families().get(kind.family) {
+        kind.reasons.push(format!(
+            "no type is made for a {}, and '{}' comes nearest",
+            family.name, known.id
+        ));
+    }
+    kind
 }
 
 /// How well a type does for a piece of equipment.

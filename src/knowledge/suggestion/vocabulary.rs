@@ -144,7 +144,12 @@ fn add_role(
 ) {
     let clues = &data.clues;
     let meant = camber_role(line, &point.role);
+    let stands_for_itself = data
+        .type_clues
+        .iter()
+        .any(|clue| clue.is_itself && clue.role == point.role);
     let place = match meant {
+        _ if stands_for_itself => None,
         Some(role) => clues.iter().position(|clue| clue.role == role),
         None if is_listed(line, &point.role) => None,
         None => same_role(&data.lexicon, clues, family, point),

@@ -43,6 +43,36 @@ impl SlotName {
         &self.0
     }
 
+    /// Whether a station can have a slot under this very text: letters, digits and `_`, no digit in front, and whatever
+    /// else as `$hh` or `$uhhhh` (Station web specification §0.3).
+    ///
+    /// ```
+    /// use niagara_bridge::station::ord::SlotName;
+    /// let stored = |name: &str| SlotName::new(name).unwrap().is_as_stored();
+    /// assert!(stored("Pt$201") && stored("$3101") && stored("$u6e29_a"));
+    /// assert!(!stored("Pt 1") && !stored("101") && !stored("Pt-1") && !stored("Pt$2"));
+    /// ```
+    pub fn is_as_stored(&self) -> bool {
+        let mut rest = self.0.as_str();
+        if rest.starts_with(|first: char| first.is_ascii_digit()) {
+            return false;
+        }
+        while let Some(at) = rest.find('$') {
+            let (plain, escape) = rest.split_at(at);
+            let (prefix, digits) = match escape.starts_with("$u") {
+                true => (2, 4),
+                false => (1, 2),
+            };
+            let code = escape.get(prefix..prefix + digits).unwrap_or_default();
+            let is_code = code.len() == digits && code.bytes().all(|b| b.is_ascii_hexdigit());
+            if !is_code || !is_plain(plain) {
+                return false;
+            }
+            rest = escape.get(prefix + digits..).unwrap_or_default();
+        }
+        is_plain(rest)
+    }
+
     /// The text people read.
     pub fn display(&self) -> String {
         unescape(&self.0)
@@ -53,6 +83,10 @@ impl fmt::Display for SlotName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric())
 }
 
 /// Escapes text as slot names and facet strings are (oBIX specification §4.2).
@@ -250,6 +284,7 @@ mod tests {
         #[test]
         fn any_display_name_survives_escaping(name in "\\PC{1,20}") {
             prop_assert_eq!(unescape(&escape(&name)), name.clone());
+            prop_assert!(SlotName::escape(&name).is_ok_and(|name| name.is_as_stored()));
             prop_assert!(escape(&name).bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$'));
         }
     }
