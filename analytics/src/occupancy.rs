@@ -108,13 +108,12 @@ pub fn effective(frame: &Frame<'_>, schedule: &Schedule, preparation_excluded: b
 
 /// The strict form: the schedule and, where it is trended, occupancy; never warm-up or cool-down (Air rules §1.3, OCC_AND).
 pub fn strict(frame: &Frame<'_>, schedule: &Schedule) -> Vec<bool> {
-    let mut mask = scheduled(frame, schedule);
+    let mut mask = scheduled_without_preparation(frame, schedule);
     if let Some(occupancy) = frame.with_data("occupancy") {
         for (occupied, value) in mask.iter_mut().zip(occupancy) {
             *occupied &= *value > 0.5;
         }
     }
-    exclude_preparation(frame, &mut mask);
     mask
 }
 
@@ -125,6 +124,13 @@ pub fn scheduled(frame: &Frame<'_>, schedule: &Schedule) -> Vec<bool> {
         .iter()
         .map(|stamp| schedule.contains(*stamp))
         .collect()
+}
+
+/// Samples within the schedule, without warm-up and cool-down.
+pub fn scheduled_without_preparation(frame: &Frame<'_>, schedule: &Schedule) -> Vec<bool> {
+    let mut mask = scheduled(frame, schedule);
+    exclude_preparation(frame, &mut mask);
+    mask
 }
 
 fn exclude_preparation(frame: &Frame<'_>, mask: &mut [bool]) {

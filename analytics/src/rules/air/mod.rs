@@ -1,5 +1,11 @@
 //! Rules of air handlers and zones (CAMBER air-side and zone-side rules).
 
+pub mod airflow_tracking;
+pub mod co2_ventilation;
+pub mod cohort;
+pub mod control_hunting;
+pub mod damper_census;
+mod economizer_mode;
 pub mod filter_fouling;
 pub mod grouping;
 pub mod leaking_valve;
@@ -17,6 +23,13 @@ use super::RuleCode;
 
 /// All of them, by id.
 pub const RULES: &[RuleCode] = &[
+    airflow_tracking::RULE,
+    co2_ventilation::RULE,
+    co2_ventilation::SYSTEM,
+    cohort::AIRFLOW,
+    cohort::SPACE_TEMP,
+    control_hunting::RULE,
+    damper_census::RULE,
     filter_fouling::RULE,
     leaking_valve::RULE,
     night_weekend_setback::RULE,
