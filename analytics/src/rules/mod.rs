@@ -3,9 +3,11 @@
 //! What a rule is called, needs and can be told is in the catalogue ([`crate::catalogue`]); here is what it does.
 //!
 //! - [`air`]: air handlers and zones. - [`plant`]: chillers, boilers, loops, towers, compressors, heat pumps.
+//! - [`setpoint_behaviour`]: flat, stepped or reset, for rules of both.
 
 pub mod air;
 pub mod plant;
+pub mod setpoint_behaviour;
 
 #[cfg(test)]
 pub(crate) mod testing;

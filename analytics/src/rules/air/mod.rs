@@ -18,6 +18,7 @@ pub mod reheat_minimization_g36;
 pub mod reheat_penalty;
 pub mod reheat_valve;
 pub mod supply_air_control;
+pub mod trim_respond;
 
 use super::RuleCode;
 
