@@ -194,6 +194,51 @@ pub fn pearson(x: &[f64], y: &[f64]) -> f64 {
     xy / (xx.sqrt() * yy.sqrt())
 }
 
+/// A straight line through points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line {
+    pub slope: f64,
+    pub intercept: f64,
+    /// Share of the variance of y that the line explains; NaN when y is constant.
+    pub r_squared: f64,
+}
+
+/// The line of least squares through the pairs of which both are there; none below 2 pairs or when x is constant.
+///
+/// ```
+/// use niagara_analytics::numeric::least_squares;
+/// let line = least_squares(&[0.0, 1.0, 2.0], &[1.0, 3.0, 5.0]).unwrap();
+/// assert_eq!((line.slope, line.intercept, line.r_squared), (2.0, 1.0, 1.0));
+/// assert!(least_squares(&[1.0, 1.0], &[1.0, 2.0]).is_none());
+/// ```
+pub fn least_squares(x: &[f64], y: &[f64]) -> Option<Line> {
+    let pairs = || {
+        x.iter()
+            .copied()
+            .zip(y.iter().copied())
+            .filter(|(x, y)| !x.is_nan() && !y.is_nan())
+    };
+    let mean_x = mean_of(pairs().map(|pair| pair.0));
+    let mean_y = mean_of(pairs().map(|pair| pair.1));
+    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
+    for (x, y) in pairs() {
+        let (dx, dy) = (x - mean_x, y - mean_y);
+        xx += dx * dx;
+        yy += dy * dy;
+        xy += dx * dy;
+    }
+    // Comparisons with the NaN of no pair or of infinities are false.
+    (xx > 0.0).then(|| Line {
+        slope: xy / xx,
+        intercept: mean_y - xy / xx * mean_x,
+        r_squared: if yy > 0.0 {
+            (xy / xx) * (xy / yy)
+        } else {
+            f64::NAN
+        },
+    })
+}
+
 /// Ranks 1…n with the average for ties, of values without NaN.
 pub fn average_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();

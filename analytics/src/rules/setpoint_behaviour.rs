@@ -119,17 +119,15 @@ impl SetpointBehaviour {
                     self.units
                 )
             }
-            BehaviourKind::Reset | BehaviourKind::Varies => {
-                match (self.driver, self.correlation) {
-                    (Some(driver), Some(rho)) if self.kind == BehaviourKind::Reset => {
-                        format!("it follows {driver} (rank correlation {rho:.2}; {moved})")
-                    }
-                    (Some(driver), Some(rho)) => {
-                        format!("it moves, but not with {driver} (rank correlation {rho:.2}; {moved})")
-                    }
-                    _ => format!("it moves ({moved}); nothing to compare it with"),
+            BehaviourKind::Reset | BehaviourKind::Varies => match (self.driver, self.correlation) {
+                (Some(driver), Some(rho)) if self.kind == BehaviourKind::Reset => {
+                    format!("it follows {driver} (rank correlation {rho:.2}; {moved})")
                 }
-            }
+                (Some(driver), Some(rho)) => {
+                    format!("it moves, but not with {driver} (rank correlation {rho:.2}; {moved})")
+                }
+                _ => format!("it moves ({moved}); nothing to compare it with"),
+            },
             BehaviourKind::Unclear => format!("no pattern ({moved})"),
         }
     }
@@ -345,7 +343,11 @@ mod tests {
         units: "in. w.c.",
     };
 
-    fn of(rows: usize, setpoint: &dyn Fn(usize) -> f64, driver: Option<&dyn Fn(usize) -> f64>) -> SetpointBehaviour {
+    fn of(
+        rows: usize,
+        setpoint: &dyn Fn(usize) -> f64,
+        driver: Option<&dyn Fn(usize) -> f64>,
+    ) -> SetpointBehaviour {
         let nothing = |_| f64::NAN;
         let table = week(&[("sp", setpoint), ("driver", driver.unwrap_or(&nothing))]);
         let driver = driver.map(|_| Driver {
@@ -353,7 +355,13 @@ mod tests {
             label: "requests",
         });
         let judged: Vec<bool> = (0..168).map(|row| row < rows).collect();
-        classify(&table.stamps, &table.columns["sp"], &judged, PRESSURE, driver)
+        classify(
+            &table.stamps,
+            &table.columns["sp"],
+            &judged,
+            PRESSURE,
+            driver,
+        )
     }
 
     fn daily(row: usize) -> f64 {
@@ -428,7 +436,11 @@ mod tests {
     #[test]
     fn no_values_break_it() {
         for value in [f64::INFINITY, f64::NEG_INFINITY, 1e300, 0.0] {
-            let found = of(168, &|row| if row % 2 == 0 { value } else { 1.0 }, Some(&|_| value));
+            let found = of(
+                168,
+                &|row| if row % 2 == 0 { value } else { 1.0 },
+                Some(&|_| value),
+            );
             assert_eq!(found.samples, 168);
         }
     }

@@ -17,8 +17,14 @@ pub mod reheat_capacity_shortfall;
 pub mod reheat_minimization_g36;
 pub mod reheat_penalty;
 pub mod reheat_valve;
+pub mod reset_effectiveness;
+pub mod simultaneous_heat_cool;
+pub mod static_pressure_reset;
 pub mod supply_air_control;
+pub mod supply_air_reset;
+pub mod supply_air_reset_compliance;
 pub mod trim_respond;
+pub mod unmet_setpoint_hours;
 
 use super::RuleCode;
 
@@ -39,5 +45,12 @@ pub const RULES: &[RuleCode] = &[
     reheat_capacity_shortfall::RULE,
     reheat_minimization_g36::RULE,
     reheat_penalty::RULE,
+    reset_effectiveness::SUPPLY_AIR_RULE,
+    simultaneous_heat_cool::RULE,
+    static_pressure_reset::RULE,
+    reset_effectiveness::DUCT_STATIC_RULE,
     supply_air_control::RULE,
+    supply_air_reset::RULE,
+    supply_air_reset_compliance::RULE,
+    unmet_setpoint_hours::RULE,
 ];
