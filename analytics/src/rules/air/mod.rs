@@ -1,11 +1,12 @@
 //! Rules of air handlers and zones (CAMBER air-side and zone-side rules).
 
+mod economizer_mode;
 pub mod airflow_tracking;
 pub mod co2_ventilation;
 pub mod cohort;
+pub mod cohort_starvation;
 pub mod control_hunting;
 pub mod damper_census;
-mod economizer_mode;
 pub mod filter_fouling;
 pub mod grouping;
 pub mod leaking_valve;
@@ -18,6 +19,8 @@ pub mod reheat_minimization_g36;
 pub mod reheat_penalty;
 pub mod reheat_valve;
 pub mod reset_effectiveness;
+pub mod reset_requests;
+pub mod rogue_zone_census;
 pub mod simultaneous_heat_cool;
 pub mod static_pressure_reset;
 pub mod supply_air_control;
@@ -45,10 +48,14 @@ pub const RULES: &[RuleCode] = &[
     reheat_capacity_shortfall::RULE,
     reheat_minimization_g36::RULE,
     reheat_penalty::RULE,
+    cohort_starvation::SUPPLY_AIR_RULE,
     reset_effectiveness::SUPPLY_AIR_RULE,
+    rogue_zone_census::SUPPLY_AIR_RULE,
     simultaneous_heat_cool::RULE,
+    cohort_starvation::DUCT_STATIC_RULE,
     static_pressure_reset::RULE,
     reset_effectiveness::DUCT_STATIC_RULE,
+    rogue_zone_census::DUCT_STATIC_RULE,
     supply_air_control::RULE,
     supply_air_reset::RULE,
     supply_air_reset_compliance::RULE,
