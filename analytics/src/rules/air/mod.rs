@@ -1,12 +1,12 @@
 //! Rules of air handlers and zones (CAMBER air-side and zone-side rules).
 
-mod economizer_mode;
 pub mod airflow_tracking;
 pub mod co2_ventilation;
 pub mod cohort;
 pub mod cohort_starvation;
 pub mod control_hunting;
 pub mod damper_census;
+mod economizer_mode;
 pub mod filter_fouling;
 pub mod grouping;
 pub mod leaking_valve;
