@@ -24,6 +24,7 @@ use crate::station::http::CallScope;
 use crate::station::time::{end_of_day, parse_client_time};
 use crate::trends::ingest::{IngestOptions, IngestPlan, IngestProgress, IngestRequest, ingest};
 use crate::trends::store::{FacilityId, TrendStore};
+use crate::visible_text::one_line;
 
 /// Pause between two lines about the progress, where they cannot overwrite each other.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -80,7 +81,7 @@ pub async fn run(arguments: IngestArguments, log: &LogOptions) -> anyhow::Result
     station.close().await;
     if stop.is_cancelled() {
         if let Err(error) = outcome {
-            output::say(&format!("niagara-bridge: {error}"));
+            output::say(&one_line(&format!("niagara-bridge: {error}")));
         }
         return Ok(watcher.await.unwrap_or(Ending::Interrupted));
     }

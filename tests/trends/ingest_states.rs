@@ -59,13 +59,13 @@ fn between(from: &str, to: &str) -> IngestRequest {
     }
 }
 
-/// `05:00 0.5` of every sample.
+/// `05:00 0.5` of every sample of the day.
 fn stored(site: &Site) -> Vec<String> {
     samples(&site.store, FACILITY)
         .iter()
-        .map(|line| {
-            let behind = line.split_once("2026-11-02T").expect("of that day").1;
-            format!("{} {}", &behind[..5], &behind[9..])
+        .filter_map(|line| {
+            let (_, behind) = line.split_once("2026-11-02T")?;
+            Some(format!("{} {}", &behind[..5], &behind[9..]))
         })
         .collect()
 }
@@ -340,4 +340,29 @@ async fn a_history_of_changes_that_was_cleared_is_not_known_until_its_next_recor
         "{text}"
     );
     assert_eq!(stored(&site), ["05:00 1", "05:15 1", "06:00 0", "06:15 0"]);
+}
+
+#[tokio::test]
+async fn a_station_whose_clock_is_slow_is_not_told_what_it_has_not_recorded() {
+    let site = occupied(vec![
+        change("2026-11-02T04:00:00-05:00", true),
+        change("2026-11-02T10:05:00-05:00", false),
+    ])
+    .await;
+    // It is 10:20 for the bridge and 10:01 for the station.
+    site.bench
+        .mock
+        .station()
+        .jump_clock(TimeDelta::minutes(-19));
+    read(&site, &last_days(1, site.now())).await;
+    let last = stored(&site).pop();
+    assert_eq!(last.as_deref(), Some("09:45 1"));
+    site.bench.mock.station().jump_clock(TimeDelta::minutes(19));
+    site.wait(16);
+    read(&site, &last_days(1, site.now())).await;
+    let told = stored(&site);
+    assert_eq!(
+        told[told.len() - 2..],
+        ["10:00 0.3333333333333333", "10:15 0"]
+    );
 }

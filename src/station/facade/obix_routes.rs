@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use super::StationFacade;
@@ -190,6 +191,17 @@ impl StationFacade {
             name: about.server_name,
             version: about.product_version,
         })
+    }
+
+    /// What the station's own clock shows now, where oBIX tells it.
+    ///
+    /// # Errors
+    /// Station errors, among them that oBIX is not offered to this user.
+    pub async fn station_clock(&self, scope: &CallScope) -> FacadeResult<Option<DateTime<Utc>>> {
+        let about = self
+            .over_obix(async { Ok(self.obix().read_about(scope).await?) })
+            .await?;
+        Ok(about.server_time.map(|time| time.to_utc()))
     }
 
     async fn about(&self, scope: &CallScope) -> FacadeResult<Arc<About>> {

@@ -28,6 +28,9 @@ use crate::visible_text::one_line;
 /// Changes of the last moments may still be on their way into the history.
 const SETTLING: Millis = 60_000;
 
+/// Clocks further apart are worth a word in the log.
+const MOST_APART: TimeDelta = TimeDelta::minutes(2);
+
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IngestRequest {
@@ -82,11 +85,11 @@ pub struct HeldRule {
 impl HeldRule {
     /// The bins that are wanted and not stored yet. The first is the one in which the wanted time begins, and those count
     /// that ended a moment ago: a value that was stored is never corrected.
-    fn missing(self, covered: &Covered, wanted: Stretch, now: Millis) -> Vec<Stretch> {
+    fn missing(self, covered: &Covered, wanted: Stretch, present: Millis) -> Vec<Stretch> {
         let end = wanted
             .to
             .saturating_add(1)
-            .min(now.saturating_sub(SETTLING));
+            .min(present.saturating_sub(SETTLING));
         let whole = |from, end| {
             let (from, end) = self.bins.whole(from, end)?;
             Stretch::new(from, end - 1)
@@ -201,6 +204,7 @@ impl IngestPlan {
         // Before the station is asked for all that it has.
         progress.check_takes_data(facility.clone()).await?;
         let histories = StationHistories::read(station, scope, station_name).await?;
+        let present = present_of(station, scope, now).await;
         let clock = SiteClock::new(histories.zone);
         let mut progress = progress.open(facility.clone(), clock).await?;
         let mapped = mapped_points(model, &request.only);
@@ -229,12 +233,12 @@ impl IngestPlan {
             progress,
         };
         for point in mapped.points {
-            plan.add(point, &histories, now.timestamp_millis());
+            plan.add(point, &histories, present);
         }
         Ok(plan)
     }
 
-    fn add(&mut self, mapped: MappedPoint, histories: &StationHistories, now: Millis) {
+    fn add(&mut self, mapped: MappedPoint, histories: &StationHistories, present: Millis) {
         match histories.find(&mapped) {
             Ok(found) => {
                 let progress = if self.force {
@@ -253,7 +257,7 @@ impl IngestPlan {
                 self.points.push(PlannedPoint {
                     rule: SampleRule::new(mapped.role, found.conversion.clone()),
                     missing: match &held {
-                        Some(held) => held.missing(&progress.covered, self.wanted, now),
+                        Some(held) => held.missing(&progress.covered, self.wanted, present),
                         None => progress.covered.missing(self.wanted),
                     },
                     mapped,
@@ -428,6 +432,26 @@ pub fn facility_of(station_name: &str) -> FacilityId {
         _ => FacilityId::parse(&format!("site-{}", FacilityId::from_name(station_name)))
             .unwrap_or_else(|_| FacilityId::from_name(station_name)),
     }
+}
+
+/// The present of the station's histories: a station whose clock is slow has not recorded yet what the bridge takes for
+/// past. Where the station does not tell its time, the bridge's clock counts.
+async fn present_of(station: &StationFacade, scope: &CallScope, now: DateTime<Utc>) -> Millis {
+    let of_station = match station.station_clock(scope).await {
+        Ok(time) => time,
+        Err(error) => {
+            tracing::debug!(%error, "the station does not tell its time; that of the bridge counts");
+            None
+        }
+    };
+    let apart = of_station.map_or(TimeDelta::zero(), |time| now - time);
+    if apart.abs() > MOST_APART {
+        tracing::warn!(
+            seconds = apart.num_seconds(),
+            "the clock of the station is slower than the bridge's by so much (less than nothing: faster)"
+        );
+    }
+    of_station.unwrap_or(now).min(now).timestamp_millis()
 }
 
 /// Where the progress is read from.
