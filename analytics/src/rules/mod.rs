@@ -3,9 +3,10 @@
 //! What a rule is called, needs and can be told is in the catalogue ([`crate::catalogue`]); here is what it does.
 //!
 //! - [`air`]: air handlers and zones. - [`plant`]: chillers, boilers, loops, towers, compressors, heat pumps.
-//! - [`setpoint_behaviour`]: flat, stepped or reset, for rules of both.
+//! - [`joined_stamps`]: a fleet on common rows. - [`setpoint_behaviour`]: flat, stepped or reset, for rules of both.
 
 pub mod air;
+pub mod joined_stamps;
 pub mod plant;
 pub mod setpoint_behaviour;
 

@@ -28,6 +28,7 @@ pub mod supply_air_reset;
 pub mod supply_air_reset_compliance;
 pub mod trim_respond;
 pub mod unmet_setpoint_hours;
+pub mod zones_heat_cool_census;
 
 use super::RuleCode;
 
@@ -60,4 +61,5 @@ pub const RULES: &[RuleCode] = &[
     supply_air_reset::RULE,
     supply_air_reset_compliance::RULE,
     unmet_setpoint_hours::RULE,
+    zones_heat_cool_census::RULE,
 ];

@@ -6,6 +6,7 @@ use super::grouping::Grouping;
 use crate::frame::Frame;
 use crate::numeric::share_of;
 use crate::rules::FleetFrames;
+use crate::rules::joined_stamps::{places, union};
 
 /// A damper or a cooling loop beyond this is as open as it gets, percent.
 pub const WIDE_OPEN: f64 = 95.0;
@@ -69,13 +70,7 @@ pub struct GroupCycles<'a> {
 
 impl<'a> GroupCycles<'a> {
     fn of(series: Vec<Series<'a>>) -> Self {
-        let mut stamps: Vec<i64> = series
-            .iter()
-            .flat_map(|zone| zone.stamps.iter().copied())
-            .collect();
-        // Stable: it is fast on runs that are sorted already.
-        stamps.sort();
-        stamps.dedup();
+        let stamps = union(series.iter().map(|zone| zone.stamps.as_slice()));
         let mut group = Self {
             zones: Vec::with_capacity(series.len()),
             present: vec![0; stamps.len()],
@@ -118,21 +113,6 @@ impl<'a> GroupCycles<'a> {
     pub fn active(&self) -> usize {
         self.greatest.iter().filter(|most| **most > 0).count()
     }
-}
-
-/// Places of stamps, all of which are in the sorted list.
-fn places(stamps: &[i64], sorted: &[i64]) -> Vec<usize> {
-    let mut next = 0;
-    stamps
-        .iter()
-        .map(|stamp| {
-            if sorted.get(next) != Some(stamp) {
-                next = sorted.binary_search(stamp).unwrap_or_else(|place| place);
-            }
-            next += 1;
-            next - 1
-        })
-        .collect()
 }
 
 /// The requests of a fleet.
