@@ -3,12 +3,17 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
+use mock_station::model::accounts::BRIDGE;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, marked_query, token_of};
 use crate::support::Client;
 
 fn program(desk: &Desk, arguments: &[&str]) -> Child {
+    command(desk, arguments).spawn().expect("starts")
+}
+
+fn command(desk: &Desk, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_niagara-bridge"));
     command
         .args([
@@ -24,7 +29,17 @@ fn program(desk: &Desk, arguments: &[&str]) -> Child {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    command.spawn().expect("starts")
+    command
+}
+
+/// What a client says that has one question.
+fn script(question: &str) -> [Value; 3] {
+    [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": "bqlQuery", "arguments": marked_query(question)}}),
+    ]
 }
 
 /// Everything that was printed, once the program has ended.
@@ -57,14 +72,8 @@ async fn a_client_that_starts_the_program_acts_as_one_user() {
             std::time::Duration::ZERO,
         )
         .expect("granted");
-    let script = [
-        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}),
-        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-            "params": {"name": "bqlQuery", "arguments": marked_query("by-crew01")}}),
-    ];
     let child = program(&desk, &["--stdio", "--as", "crew01"]);
-    let ended = tokio::task::spawn_blocking(move || outcome(child, &script));
+    let ended = tokio::task::spawn_blocking(move || outcome(child, &script("by-crew01")));
     let (code, answers, log) = ended.await.expect("ran");
     assert_eq!(code, 0, "{log}");
     let last: Value =
@@ -90,6 +99,73 @@ async fn a_client_that_starts_the_program_acts_as_one_user() {
         assert_eq!(code, 1);
         assert!(log.contains(words), "{log}");
     }
+}
+
+/// As `LoadCredential=` of a systemd unit hands them over: files that only the service reads, in a folder of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_secret_can_be_a_credential_of_the_service() {
+    let desk = Desk::new().await;
+    let crew = desk.crew(1);
+    let credentials = desk.data_dir().join("credentials");
+    std::fs::create_dir_all(&credentials).expect("a folder");
+    let keep = |name: &str, content: &[u8]| {
+        let file = credentials.join(name);
+        std::fs::write(&file, content).expect("written");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let rights = std::fs::Permissions::from_mode(0o400);
+            std::fs::set_permissions(&file, rights).expect("set");
+        }
+        file
+    };
+    let key = std::fs::read(desk.key_file()).expect("the key");
+    keep("niagara-bridge-vault-key", &key);
+    let password = keep("station-password", b"Secret-1\n");
+    let token = keep("api-token", b"credential-token-0123456789-0123456789\n");
+    std::fs::remove_file(desk.key_file()).expect("removed");
+    let settings = json!({
+        "dataDir": desk.data_dir(),
+        "station": { "url": desk.station.url(), "user": BRIDGE.user },
+        "limits": { "requestsPerSecond": 0 },
+    });
+    std::fs::write(desk.config_file(), settings.to_string()).expect("written");
+
+    let with_credentials = |arguments: &[&str]| {
+        let mut command = command(&desk, arguments);
+        command
+            .env("CREDENTIALS_DIRECTORY", &credentials)
+            .env("NIAGARA_BRIDGE__STATION__PASSWORD_FILE", &password)
+            .env("NIAGARA_BRIDGE__API_TOKEN_FILE", &token);
+        command
+    };
+    for (arguments, user) in [
+        (&["--stdio", "--as", "crew01"][..], "crew01"),
+        (&["--stdio"][..], BRIDGE.user),
+    ] {
+        let question = format!("asked-by-{user}");
+        let child = with_credentials(arguments).spawn().expect("starts");
+        let lines = script(&question);
+        let ended = tokio::task::spawn_blocking(move || outcome(child, &lines));
+        let (code, answers, log) = ended.await.expect("ran");
+        assert_eq!(code, 0, "{log}");
+        let last: Value =
+            serde_json::from_str(answers.lines().last().expect("an answer")).expect("JSON");
+        assert_eq!(last["result"]["isError"], false, "{last}");
+        let asked = desk.station.requests();
+        let mut asked = asked.iter().filter(|one| one.target.contains(&question));
+        assert!(asked.clone().count() > 0);
+        assert!(asked.all(|one| one.user.as_deref() == Some(user)));
+        for secret in ["Secret-1", "credential-token", &crew[0].password] {
+            assert!(!log.contains(secret) && !answers.contains(secret));
+        }
+    }
+
+    let without = command(&desk, &["--stdio"]).spawn().expect("starts");
+    let ended = tokio::task::spawn_blocking(move || outcome(without, &[]));
+    let (code, _, log) = ended.await.expect("ran");
+    assert_eq!(code, 1);
+    assert!(log.contains("station.passwordFile"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

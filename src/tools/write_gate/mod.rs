@@ -423,8 +423,8 @@ impl std::fmt::Debug for WriteGate {
 fn unrecorded(pass: &Pass) -> ToolError {
     ToolError::station(
         "audit",
-        "The write was not sent, because it cannot be recorded: the audit journal of the bridge cannot be written. \
-         The bridge's log names the reason; check the free space and the rights of its data folder.",
+        "The write was not sent, because it cannot be recorded: a file of the audit (audit.journal or \
+         niagaramcp.audit.log) cannot be written. The bridge's log names the reason; check the free space and the rights of its data folder.",
     )
     .with("tool", pass.tool.clone())
     .with("ord", pass.ord.clone())

@@ -106,6 +106,29 @@ async fn what_cannot_be_recorded_is_not_sent() {
     assert_eq!(office.trail.failure(), None);
 }
 
+#[tokio::test]
+async fn an_audit_file_that_cannot_be_opened_refuses_writes_until_it_can() {
+    for name in [JOURNAL_NAME, LOG_NAME] {
+        let office = Office::new().await;
+        // A folder in its place stands in the way of every user, the superuser included.
+        std::fs::create_dir(office.file(name)).expect("a folder");
+        let arguments = write(OTHER_POINT, json!(21));
+        let answer = office.call_as(ADMIN, "writePoint", arguments.clone()).await;
+        let text = answer["content"][0]["text"].to_string();
+        assert_eq!(answer["errorCode"], -32603, "{answer}");
+        assert_eq!(answer["errorData"]["kind"], "audit");
+        for part in ["was not sent", JOURNAL_NAME, LOG_NAME, "rights"] {
+            assert!(text.contains(part), "{name}: {text}");
+        }
+        assert_eq!(office.site.writes(), [], "{name}");
+        std::fs::remove_dir(office.file(name)).expect("removed");
+        office.answer(ADMIN, "writePoint", arguments).await;
+        assert_eq!(office.site.writes().len(), 1, "{name}");
+        let line = office.last_line(1, 2);
+        assert_eq!(line["resultOk"], true, "{name}");
+    }
+}
+
 fn request<'a>(arguments: &'a Map<String, Value>) -> WriteRequest<'a> {
     WriteRequest::new("setSlot", "set", OTHER_POINT, arguments)
 }
