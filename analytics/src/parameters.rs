@@ -198,7 +198,9 @@ fn check(rule: &str, parameter: &RuleParameter, value: &Value) -> Result<(), Par
         {
             refuse("it must be a number or one of its keywords")
         }
-        ParameterKind::Mapping if !value.is_object() => refuse("it must be an object"),
+        ParameterKind::Mapping if !value.is_object() && !value.is_null() => {
+            refuse("it must be an object")
+        }
         ParameterKind::List if !value.is_array() => refuse("it must be a list"),
         // A choice whose default is a list takes a list of its words.
         ParameterKind::Choice => match value {

@@ -6,7 +6,7 @@ use crate::finding::{Condition, Flagged, Judgement, Metrics, Severity, Verdict};
 use crate::frame::Frame;
 use crate::masks;
 use crate::numeric;
-use crate::occupancy::{self, Occupied, Schedule};
+use crate::occupancy::{self, OccupancyBasis, Occupied, Schedule};
 use crate::parameters::Parameters;
 use crate::rules::{Inputs, RuleCode};
 
@@ -248,7 +248,13 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
         metrics.number("cool_shift_f", shift);
     }
     if let Some(occupied) = &shut.occupied {
-        metrics.set("occupancy_gate", occupied.basis.words());
+        metrics.set(
+            "occupancy_gate",
+            match occupied.basis {
+                OccupancyBasis::Trended => "trended occupancy",
+                OccupancyBasis::Assumed => "assumed schedule (weekdays 07-18)",
+            },
+        );
     }
     let severity = Severity::at_least(heating_share.max(cooling_share), 10.0, 30.0);
     let summary = summary(
@@ -328,7 +334,7 @@ fn caveats(frame: &Frame<'_>, shut: &Shut) -> Vec<String> {
         };
         caveats.push(format!("The heating coil was not judged: {why}."));
     }
-    if let Some(shift) = shut.cool_shift {
+    if let Some(shift) = shut.cool_shift.filter(|shift| *shift != 0.0) {
         caveats.push(format!(
             "The cooling line contains {shift} °F of measured fan heat; a wrong measurement shifts the share."
         ));

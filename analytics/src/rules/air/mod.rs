@@ -6,12 +6,17 @@ pub mod cohort;
 pub mod cohort_starvation;
 pub mod control_hunting;
 pub mod damper_census;
+pub mod economizer_high_limit;
 mod economizer_mode;
 pub mod filter_fouling;
+pub mod g36_afdd;
 pub mod grouping;
 pub mod leaking_valve;
 pub mod minimum_airflow;
+pub mod monthly;
 pub mod night_weekend_setback;
+pub mod outdoor_air_cost;
+pub mod outdoor_air_fraction;
 pub mod overcooling_min_flow;
 pub mod overcooling_severity;
 pub mod reheat_capacity_shortfall;
@@ -41,9 +46,12 @@ pub const RULES: &[RuleCode] = &[
     cohort::SPACE_TEMP,
     control_hunting::RULE,
     damper_census::RULE,
+    economizer_high_limit::RULE,
     filter_fouling::RULE,
+    g36_afdd::RULE,
     leaking_valve::RULE,
     night_weekend_setback::RULE,
+    outdoor_air_fraction::RULE,
     overcooling_min_flow::RULE,
     overcooling_severity::RULE,
     reheat_capacity_shortfall::RULE,

@@ -147,7 +147,14 @@ fn median_of(values: &[f64], rows: &[bool]) -> Option<f64> {
     (!median.is_nan()).then_some(median)
 }
 
-fn held(frame: &Frame<'_>, parameters: &Parameters, running: &Running, duty: f64) -> Held {
+/// The zone by day and by night; without a verdict on it when the fan `stops`.
+fn held(
+    frame: &Frame<'_>,
+    parameters: &Parameters,
+    running: &Running,
+    duty: f64,
+    stops: bool,
+) -> Held {
     let mut held = Held {
         heat_setpoint: parameters.optional(Side::Heating.parameter()),
         cool_setpoint: parameters.optional(Side::Cooling.parameter()),
@@ -165,7 +172,7 @@ fn held(frame: &Frame<'_>, parameters: &Parameters, running: &Running, duty: f64
     let flows = masks::where_value(&running.run, |run| run > least);
     held.unoccupied = median_of(zone, &masks::and(&running.unoccupied, &flows));
     held.occupied = median_of(zone, &masks::and(&running.occupied, &flows));
-    if !(duty < parameters.number("max_hold_duty_pct")) {
+    if stops || !(duty < parameters.number("max_hold_duty_pct")) {
         return held;
     }
     for side in [Side::Heating, Side::Cooling] {
@@ -235,14 +242,7 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
     let least = parameters.number("min_unoccupied_run_pct");
     let stops = unoccupied < least || (occupied > 0.0 && unoccupied < 0.5 * occupied);
     let duty = running.unoccupied_duty(frame.stamps());
-    let held = match stops {
-        true => Held {
-            heat_setpoint: parameters.optional(Side::Heating.parameter()),
-            cool_setpoint: parameters.optional(Side::Cooling.parameter()),
-            ..Held::default()
-        },
-        false => held(frame, parameters, &running, duty),
-    };
+    let held = held(frame, parameters, &running, duty, stops);
     let is_effective = stops || held.side.is_some();
     let text = |word: Option<&'static str>| word.map_or(Value::Null, Value::from);
     let mut metrics = Metrics::new();

@@ -117,7 +117,9 @@ impl Zone {
             .zip(temperature)
             .map(|(reference, temperature)| reference - temperature)
             .collect();
-        let valve = frame.with_data("heat_valve");
+        let valve = frame
+            .column("heat_valve")
+            .filter(|valve| masks::picked(valve, &considered).next().is_some());
         let full = parameters.number("reheat_saturated_pct");
         let window_min = parameters.number("window_min");
         let step = numeric::median_step(&masks::picked_stamps(frame.stamps(), &considered));
@@ -351,8 +353,10 @@ fn graded(
     let mut severity = grade;
     let mut caveats = Vec::new();
     let is_blind = !zone.is_deadband && !frame.has("heat_sp");
-    if is_blind && severity == Severity::Fault {
-        severity = Severity::Warn;
+    if is_blind {
+        if severity == Severity::Fault {
+            severity = Severity::Warn;
+        }
         caveats.push(
             "The heating setpoint is not trended: depth counts from the cooling setpoint, which holds the deadband, so this \
              goes no further than warn."

@@ -116,7 +116,7 @@ fn recovering(
             event = Some(*stamp);
         }
         before = Some((*occupied, *setpoint));
-        let is_soon = event.is_some_and(|event| {
+        let is_soon = event.filter(|_| limit > 0.0).is_some_and(|event| {
             numeric::nanos(stamp.saturating_sub(event)) <= limit * numeric::nanos(HOUR)
         });
         let warms = warmup
@@ -161,7 +161,15 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
         2,
     );
     let ratio = (n_short > 0).then(|| flow_ratio(frame, &short)).flatten();
-    let cause = ratio.map(|ratio| if ratio < 0.9 { "airflow" } else { "capacity" });
+    let has_flow = frame.has("airflow") && frame.has("airflow_sp");
+    // Without a reading in these samples nothing speaks for the airflow; a caveat says so.
+    let cause = (n_short > 0 && has_flow).then(|| {
+        if ratio.is_some_and(|ratio| ratio < 0.9) {
+            "airflow"
+        } else {
+            "capacity"
+        }
+    });
     let discharge = frame
         .column("supply_air_temp")
         .and_then(|air| rounded(numeric::median(&masks::picked_values(air, &short)), 1));
@@ -214,7 +222,14 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
         "The zone stays cold with reheat fully open in {shortfall:.1} % of evaluated occupied samples ({hours:.1} \
          h){deficit}{cause}. It is under-heated in {under:.1} %, of all samples {to_spare:.1} % with reheat to spare."
     );
-    Some(Verdict::new(severity, metrics, summary).with_caveats(caveats(frame, &zone, n_short)))
+    Some(
+        Verdict::new(severity, metrics, summary).with_caveats(caveats(
+            frame,
+            &zone,
+            n_short,
+            ratio.is_some(),
+        )),
+    )
 }
 
 fn rounded(value: f64, decimals: usize) -> Option<f64> {
@@ -239,7 +254,7 @@ fn flow_ratio(frame: &Frame<'_>, short: &[bool]) -> Option<f64> {
     rounded(numeric::median(&masks::picked_values(&ratios, short)), 2)
 }
 
-fn caveats(frame: &Frame<'_>, zone: &Zone, n_short: usize) -> Vec<String> {
+fn caveats(frame: &Frame<'_>, zone: &Zone, n_short: usize, has_flow_reading: bool) -> Vec<String> {
     let mut caveats = Vec::new();
     if zone.setpoint_source == "config" {
         caveats.push(
@@ -251,9 +266,10 @@ fn caveats(frame: &Frame<'_>, zone: &Zone, n_short: usize) -> Vec<String> {
             "Occupancy is not trended: the assumed schedule tells the occupied samples.".to_owned(),
         );
     }
-    if n_short > 0 && !(frame.has("airflow") && frame.has("airflow_sp")) {
+    if n_short > 0 && !has_flow_reading {
         caveats.push(
-            "Without airflow and its setpoint, too little air cannot be told from too little heating capacity."
+            "Without airflow and its setpoint in these samples, too little air cannot be told from too little heating \
+             capacity."
                 .to_owned(),
         );
     }

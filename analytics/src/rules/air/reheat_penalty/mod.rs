@@ -41,12 +41,10 @@ fn check(parameters: &Parameters) -> Result<(), ParameterError> {
     Ok(())
 }
 
-/// What the open valve coincides with, among the occupied samples that have it.
+/// What the open valve coincides with, among the occupied samples.
 struct Reheat<'a> {
     valve: ReheatValve<'a>,
-    /// All occupied samples.
     occupied: Vec<bool>,
-    considered: Vec<bool>,
     n: usize,
     open: Vec<bool>,
     in_warm_weather: Option<Vec<bool>>,
@@ -60,15 +58,14 @@ impl<'a> Reheat<'a> {
     fn of(frame: &Frame<'a>, parameters: &Parameters) -> Option<Self> {
         let valve = ReheatValve::of(frame)?;
         let occupied = occupancy::effective(frame, &Schedule::of(parameters), true).mask;
-        let considered = masks::and(&occupied, &masks::present(valve.values));
         let open = masks::and(
-            &considered,
+            &occupied,
             &masks::where_value(valve.values, |value| value > OPEN),
         );
         let outdoors = frame
             .column("oat")
-            .map(|oat| filled(oat, &considered))
-            .filter(|oat| !masks::picked_values(oat, &considered).is_empty());
+            .map(|oat| filled(oat, &occupied))
+            .filter(|oat| !masks::picked_values(oat, &occupied).is_empty());
         let supply = [("mixed_air_temp", "primary"), ("supply_air_temp", "supply")]
             .into_iter()
             .find_map(|(role, basis)| Some((frame.with_data(role)?, basis)));
@@ -76,7 +73,7 @@ impl<'a> Reheat<'a> {
             masks::and(&open, &masks::where_value(values, |value| value < limit))
         };
         Some(Self {
-            n: masks::count(&considered),
+            n: masks::count(&occupied),
             in_warm_weather: outdoors.map(|oat| {
                 masks::and(
                     &open,
@@ -85,11 +82,10 @@ impl<'a> Reheat<'a> {
             }),
             of_cold_supply: supply.map(|(air, _)| below(air, COLD_SUPPLY)),
             supply_basis: supply.map(|(_, basis)| basis),
-            above_minimum: above_minimum(frame, &considered, &open),
+            above_minimum: above_minimum(frame, &occupied, &open),
             below_cool_setpoint: below_cool_setpoint(frame, &open),
             valve,
             occupied,
-            considered,
             open,
         })
     }
@@ -116,15 +112,15 @@ impl<'a> Reheat<'a> {
     }
 }
 
-/// The values of the considered samples with short gaps filled from before, along those samples only.
-fn filled(values: &[f64], considered: &[bool]) -> Vec<f64> {
+/// The values of the occupied samples with short gaps filled from before, along those samples only.
+fn filled(values: &[f64], occupied: &[bool]) -> Vec<f64> {
     let mut last = f64::NAN;
     let mut age = 0;
     values
         .iter()
-        .zip(considered)
-        .map(|(value, considered)| {
-            if !considered {
+        .zip(occupied)
+        .map(|(value, occupied)| {
+            if !occupied {
                 return f64::NAN;
             }
             if value.is_nan() {
@@ -137,7 +133,7 @@ fn filled(values: &[f64], considered: &[bool]) -> Vec<f64> {
         .collect()
 }
 
-fn above_minimum(frame: &Frame<'_>, considered: &[bool], open: &[bool]) -> Vec<bool> {
+fn above_minimum(frame: &Frame<'_>, occupied: &[bool], open: &[bool]) -> Vec<bool> {
     let Some(airflow) = frame.column("airflow") else {
         return vec![false; open.len()];
     };
@@ -151,7 +147,7 @@ fn above_minimum(frame: &Frame<'_>, considered: &[bool], open: &[bool]) -> Vec<b
             .map(|(airflow, setpoint)| *airflow > 1.1 * setpoint)
             .collect(),
         None => {
-            let low = numeric::quantile(&masks::picked_values(airflow, considered), 0.10);
+            let low = numeric::quantile(&masks::picked_values(airflow, occupied), 0.10);
             masks::where_value(airflow, |value| value > 1.5 * low)
         }
     };
@@ -171,8 +167,7 @@ fn below_cool_setpoint(frame: &Frame<'_>, open: &[bool]) -> Vec<bool> {
 }
 
 fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
-    let reheat = Reheat::of(frame, parameters).filter(|reheat| reheat.n > 0);
-    let Some(reheat) = reheat else {
+    let Some(reheat) = Reheat::of(frame, parameters).filter(|reheat| reheat.n > 0) else {
         return Some(Verdict::info(
             Metrics::new(),
             "Reheat was not judged: insufficient data, no occupied sample has the valve.",
@@ -253,14 +248,15 @@ fn judged(
         .map(|mask| reheat.percent(mask));
     let mut severity = Severity::at_least(warm.or(cold).unwrap_or(0.0), WARN, FAULT);
     let mut caveats = Vec::new();
-    let mut told_cold = cold;
+    // With weather to judge by, no supply air at all counts as none that is cold.
+    let mut told_cold = cold.or(warm.map(|_| 0.0));
     if warm.is_none() && cold.is_none() {
         severity = Severity::Info;
         caveats.push(
             "Neither outdoor nor supply air temperature is trended: whether reheat is a penalty cannot be judged.".to_owned(),
         );
-    } else if warm.is_none() && reheat.supply_basis == Some("supply") {
-        if severity == Severity::Ok {
+    } else if reheat.supply_basis == Some("supply") {
+        if warm.is_none() && severity == Severity::Ok {
             severity = Severity::Info;
             told_cold = None;
         }
@@ -318,11 +314,7 @@ fn judge(frame: &Frame<'_>, parameters: &Parameters) -> Option<Judgement> {
         return None;
     }
     let flagged = reheat.headline();
-    Some(Judgement::of(
-        "occupied samples",
-        reheat.considered,
-        flagged,
-    ))
+    Some(Judgement::of("occupied samples", reheat.occupied, flagged))
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl ValveCheck {
         let entering = frame
             .column("mixed_air_temp")
             .map(plausible)
-            .filter(|entering| masks::picked_values(entering, occupied).len() >= LEAST_SAMPLES);
+            .filter(|entering| numeric::count(entering) >= LEAST_SAMPLES);
         let (open_rise, closed_rise) = match &entering {
             Some(entering) => {
                 check.basis = Some("entering_air");
@@ -215,11 +215,7 @@ fn steady(frame: &Frame<'_>, occupied: &[bool], valve: &[f64], discharge: &[f64]
         let mut before = false;
         let held: Vec<bool> = valve
             .iter()
-            .zip(occupied)
-            .map(|(value, occupied)| {
-                if !occupied {
-                    return false;
-                }
+            .map(|value| {
                 let now = is(*value);
                 let held = now && before;
                 before = now;
