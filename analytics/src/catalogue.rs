@@ -27,6 +27,9 @@ pub struct RuleParameter {
     pub default: Value,
     pub unit: String,
     pub kind: ParameterKind,
+    /// Whether it also takes a number for each equipment, as an object by id.
+    #[serde(default)]
+    pub by_equip: bool,
     /// What the unit is counted of: "active samples".
     #[serde(default)]
     unit_of: Option<String>,

@@ -187,7 +187,12 @@ fn check(rule: &str, parameter: &RuleParameter, value: &Value) -> Result<(), Par
     }
     let choices = parameter.choices();
     let is_choice = |value: &Value| choices.is_none_or(|choices| choices.contains(value));
+    let is_by_equip = parameter.by_equip
+        && value
+            .as_object()
+            .is_some_and(|numbers| numbers.values().all(Value::is_number));
     match parameter.kind {
+        ParameterKind::Number if is_by_equip => Ok(()),
         ParameterKind::Number if !value.is_number() => refuse("it must be a number"),
         ParameterKind::Integer if !value.as_f64().is_some_and(|number| number.fract() == 0.0) => {
             refuse("it must be a whole number")

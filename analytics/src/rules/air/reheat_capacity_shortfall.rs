@@ -334,11 +334,15 @@ mod tests {
             verdict.metrics.get("setpoint_source"),
             Some(&json!("config"))
         );
-        let verdict = testing::run(&RULE, &table, json!({})).unwrap();
-        assert_eq!(
-            (verdict.severity, verdict.caveats.len()),
-            (Severity::Info, 1)
-        );
+        for (set, expected) in [
+            (json!({}), Severity::Info),
+            (json!({"heat_sp_f": {"EQ-1": 70}}), Severity::Fault),
+            (json!({"heat_sp_f": {"EQ-2": 70}}), Severity::Info),
+        ] {
+            let verdict = testing::run(&RULE, &table, set).unwrap();
+            assert_eq!(verdict.severity, expected);
+            assert!(!verdict.caveats.is_empty());
+        }
     }
 
     #[test]
