@@ -140,7 +140,9 @@ fn analyse(fleet: &FleetFrames<'_>, parameters: &Parameters, kind: ResetKind) ->
         .set("unevaluable_zones", requests.unevaluable.clone())
         .set(
             "group_skipped_cycles",
-            map(groups.iter(), |group| json!(group.skipped)),
+            map(groups.iter().filter(|group| group.skipped > 0), |group| {
+                json!(group.skipped)
+            }),
         );
     let severity = if worst.is_some() {
         Severity::Warn
@@ -150,7 +152,7 @@ fn analyse(fleet: &FleetFrames<'_>, parameters: &Parameters, kind: ResetKind) ->
         Severity::Ok
     };
     let summary = summary(kind, &starved, groups.len(), evaluated, total);
-    let caveats = caveats(&requests, &groups, !starved.is_empty());
+    let caveats = caveats(&requests, &groups);
     Some(Verdict::new(severity, metrics, summary).with_caveats(caveats))
 }
 
@@ -188,9 +190,9 @@ fn summary(
     )
 }
 
-fn caveats(requests: &FleetRequests<'_>, groups: &[Group<'_>], is_starved: bool) -> Vec<String> {
+fn caveats(requests: &FleetRequests<'_>, groups: &[Group<'_>]) -> Vec<String> {
     let mut caveats = requests.gate_caveats();
-    if requests.kind == ResetKind::SupplyAir && is_starved {
+    if requests.kind == ResetKind::SupplyAir {
         caveats.push(
             "On a design day all zones may need full cooling with nothing broken: compare with the weather.".to_owned(),
         );

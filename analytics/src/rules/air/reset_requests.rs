@@ -125,7 +125,7 @@ pub struct FleetRequests<'a> {
     pub unevaluable: Vec<String>,
     /// How many of those have too few only because of the gates.
     pub gated_out: usize,
-    /// Whether any evaluable zone carries a fan status or an occupancy.
+    /// Whether any zone carries a fan status or an occupancy.
     is_gated: bool,
     /// Evaluable zones without a cooling loop signal.
     without_loop: usize,
@@ -147,6 +147,7 @@ impl<'a> FleetRequests<'a> {
         };
         let mut by_group: BTreeMap<String, Vec<Series<'a>>> = BTreeMap::new();
         for frame in &fleet.frames {
+            requests.is_gated |= GATES.iter().any(|role| frame.has(role));
             let series = Series::of(frame, kind);
             let usable = series.as_ref().map_or(0, |series| series.requests.len());
             let Some(series) = series.filter(|_| usable >= min_cycles && usable > 0) else {
@@ -155,7 +156,6 @@ impl<'a> FleetRequests<'a> {
                 requests.gated_out += usize::from(before >= min_cycles && usable < before);
                 continue;
             };
-            requests.is_gated |= GATES.iter().any(|role| frame.has(role));
             requests.without_loop += usize::from(!frame.has("zone_cool_loop"));
             by_group
                 .entry(requests.grouping.group(frame.equip()).to_owned())
@@ -425,6 +425,6 @@ mod tests {
             (group.present[0], group.present[1], group.present[12]),
             (1, 2, 1)
         );
-        assert_eq!((group.active(), found.gate_caveats().len()), (13, 2));
+        assert_eq!((group.active(), found.gate_caveats().len()), (13, 1));
     }
 }
