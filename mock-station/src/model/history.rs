@@ -261,7 +261,11 @@ impl History {
     /// Timestamps of the first and last record kept at `now`.
     pub fn bounds(&self, now: DateTime<Utc>) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
         let (first, last) = self.records.bounds(now)?;
-        if self.records.count(now) == self.count(now) {
+        // Counting visits every record since the first, so it is done only where it decides something.
+        if self
+            .capacity
+            .is_none_or(|capacity| self.records.count(now) <= capacity)
+        {
             return Some((first, last));
         }
         let kept = self.records(first, last, now);
