@@ -6,6 +6,7 @@
 mod browser;
 mod camber_capabilities;
 mod camber_store;
+mod camber_trust;
 mod conformance;
 #[path = "../../examples/conformance_server/fixtures/mod.rs"]
 mod fixtures;

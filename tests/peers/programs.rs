@@ -43,6 +43,11 @@ impl Peers {
         Command::new(python)
     }
 
+    /// Where answers of the reference are kept that take minutes.
+    pub fn results(&self) -> PathBuf {
+        self.folder.join("camber-results")
+    }
+
     /// The packages of the conformance suite, with a Node that it runs on.
     pub fn conformance(&self) -> PathBuf {
         let packages = self.folder.join("conformance").join("node_modules");

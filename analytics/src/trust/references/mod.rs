@@ -1,7 +1,6 @@
 //! Points against reference instruments that a configuration names (Engine §3.8).
 
 mod comparison;
-mod file;
 
 use std::collections::BTreeMap;
 
@@ -13,19 +12,14 @@ use crate::run_frame::RunFrame;
 
 const OUTDOOR: &str = "oat";
 
-/// What lies outside of a run's frames.
+/// Reference samples that lie outside of a run's frames: a stored point over the window and on the grid of the run, or a
+/// file.
 pub trait ReferenceData {
-    /// A stored column of the run's facility, over the window and on the grid of the run.
+    /// The samples.
     ///
     /// # Errors
-    /// It is not stored, or cannot be read; the problem for people.
-    fn column(&self, equip: &str, role: &str) -> Result<ReferenceSeries, String>;
-
-    /// The text of a file that the configuration names.
-    ///
-    /// # Errors
-    /// It cannot be read; the problem for people.
-    fn text(&self, path: &str) -> Result<String, String>;
+    /// They are not there, or cannot be read; the problem for people.
+    fn samples(&self, source: &ReferenceSource) -> Result<ReferenceSeries, String>;
 }
 
 /// A configured comparison that could not be made.
@@ -221,29 +215,20 @@ impl Readings<'_> {
     }
 
     fn reference(&self, spec: &ReferenceSpec) -> Result<ReferenceSeries, String> {
-        match &spec.source {
-            ReferenceSource::Point { equip, role } => match self.frames.get(equip.as_str()) {
-                Some(frame) => {
-                    let values = frame
-                        .table()
-                        .column(role)
-                        .ok_or("the reference has no data for its role in the window")?;
-                    Ok(ReferenceSeries {
-                        stamps: frame.table().stamps.clone(),
-                        values: values.to_vec(),
-                    })
-                }
-                None => self.data.column(equip, role),
-            },
-            ReferenceSource::File {
-                path,
-                time_column,
-                value_column,
-            } => {
-                let text = self.data.text(path)?;
-                file::series(&text, time_column.as_deref(), value_column.as_deref())
-            }
-        }
+        let ReferenceSource::Point { equip, role } = &spec.source else {
+            return self.data.samples(&spec.source);
+        };
+        let Some(frame) = self.frames.get(equip.as_str()) else {
+            return self.data.samples(&spec.source);
+        };
+        let values = frame
+            .table()
+            .column(role)
+            .ok_or("the reference has no data for its role in the window")?;
+        Ok(ReferenceSeries {
+            stamps: frame.table().stamps.clone(),
+            values: values.to_vec(),
+        })
     }
 }
 
@@ -258,30 +243,23 @@ mod tests {
     use crate::run_config::Section;
     use crate::run_frame::SharedPoint;
     use crate::trust::{View, scores};
-    use crate::wall_clock::{HOUR, iso};
+    use crate::wall_clock::HOUR;
 
     struct Outside;
 
     impl ReferenceData for Outside {
-        fn column(&self, equip: &str, _: &str) -> Result<ReferenceSeries, String> {
-            match equip {
-                "LOGGER" => Ok(ReferenceSeries {
+        fn samples(&self, source: &ReferenceSource) -> Result<ReferenceSeries, String> {
+            match source {
+                ReferenceSource::Point { equip, .. } if equip != "LOGGER" => {
+                    Err("it is not stored".to_owned())
+                }
+                ReferenceSource::File { path, .. } if path != "airport.csv" => {
+                    Err("there is no such file".to_owned())
+                }
+                _ => Ok(ReferenceSeries {
                     stamps: stamps(),
                     values: (0..240).map(outdoors).collect(),
                 }),
-                _ => Err("it is not stored".to_owned()),
-            }
-        }
-
-        fn text(&self, path: &str) -> Result<String, String> {
-            let rows: String = stamps()
-                .iter()
-                .enumerate()
-                .map(|(row, stamp)| format!("{},{}\n", iso(*stamp), outdoors(row)))
-                .collect();
-            match path {
-                "airport.csv" => Ok(format!("time,temp\n{rows}")),
-                _ => Err("there is no such file".to_owned()),
             }
         }
     }
