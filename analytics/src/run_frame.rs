@@ -115,6 +115,13 @@ impl RunFrame {
         }
     }
 
+    /// The same frame as one of this class.
+    #[must_use]
+    pub fn of_class(mut self, class: &str) -> Self {
+        class.clone_into(&mut self.table.equip_class);
+        self
+    }
+
     /// Id of the equipment.
     pub fn equip(&self) -> &str {
         &self.table.equip

@@ -40,17 +40,26 @@ pub fn quoted(name: &str) -> String {
         Some((end, _)) => (name.get(..end).unwrap_or_default(), true),
         None => (name, false),
     };
-    let line = without_citations(&one_line(start))
-        .replace('<', "‹")
-        .replace('>', "›")
-        .replace('"', "'")
-        .replace("://", "[:]//");
-    let line = replaced(&LINK, &line, "] (");
-    let line = replaced(&WWW, &line, "${1}[.]");
+    let line = harmless(start).replace('"', "'");
     if cut || line.chars().count() > LONGEST_NAME {
         return format!("\"{}\"", shortened(&line, LONGEST_NAME, name));
     }
     format!("\"{line}\"")
+}
+
+/// Our own words with names from the data among them: no citation, no markup, no link.
+///
+/// ```
+/// use niagara_bridge::camber::hygiene::harmless;
+/// assert_eq!(harmless("zone <b>1</b> is warm"), "zone ‹b›1‹/b› is warm");
+/// ```
+pub fn harmless(text: &str) -> String {
+    let line = without_citations(&one_line(text))
+        .replace('<', "‹")
+        .replace('>', "›")
+        .replace("://", "[:]//");
+    let line = replaced(&LINK, &line, "] (");
+    replaced(&WWW, &line, "${1}[.]")
 }
 
 fn replaced(pattern: &LazyLock<Option<Regex>>, text: &str, with: &str) -> String {

@@ -6,6 +6,7 @@
 //! - [`facility_policy`]: allowlist and licences.
 //! - [`citations`], [`token`], [`pages`], [`hygiene`], [`redaction`]: what a text may say, and how facts are named.
 //! - [`dataset_catalogue`], [`rule_catalogue`], [`run_config`]: shipped metadata, and what callers configure.
+//! - [`engine`]: runs of rules: configuration, frames, findings.
 //! - [`capabilities`]: one file per capability.
 //!
 //! Source: CAMBER core: capability registry, policy, citations, non-analytic capabilities.
@@ -17,6 +18,7 @@ pub mod capability;
 pub mod citations;
 pub mod context;
 pub mod dataset_catalogue;
+pub mod engine;
 pub mod error;
 pub mod facility_policy;
 pub mod hygiene;

@@ -1,16 +1,20 @@
-//! Run configurations of callers, read and checked once at the start (CAMBER core §5.3).
+//! Files of run configurations, read and checked once at the start (CAMBER core §5.3; Engine §5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use niagara_analytics::run_config::{
+    ConfigError, ConfigFiles, ReferenceSource, RunConfig, SharedOat, Source,
+};
 use serde_json::{Map, Value};
 
 use super::python_text::canonical_json;
-use super::rule_catalogue::{RuleCatalogue, RuleKind};
 use super::token::sha256;
+use crate::trends::files::csv_series::{self, CsvSeries};
+use crate::trends::site_time::SiteClock;
 
-/// A larger file is no run configuration.
+/// A larger file is no run configuration, and no table of one.
 const LARGEST: u64 = 10 * 1024 * 1024;
 
 /// A run configuration that cannot be used.
@@ -36,151 +40,226 @@ pub enum RunConfigError {
     },
 }
 
-/// One run configuration as it was at the start.
+/// One run configuration as it was at the start, with the files that it names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunConfig {
+pub struct RunConfigFile {
     pub path: PathBuf,
     /// The facility that it is of.
     pub facility: String,
-    /// The store that it reads, when it names one: resolved against the folder of the file.
+    /// The store that it names, resolved against the folder of the file.
     pub store: Option<PathBuf>,
-    pub content: Map<String, Value>,
-    /// SHA-256 of the content, whatever its path.
+    pub config: RunConfig,
+    series: HashMap<ReferenceSource, CsvSeries>,
+    /// SHA-256 of the content and of its files, whatever their paths.
     pub digest: String,
 }
 
-impl RunConfig {
+impl RunConfigFile {
     /// Reads one file, JSON or YAML.
     ///
     /// # Errors
-    /// It cannot be read, or is no run configuration.
+    /// It or a file that it names cannot be read, or it is no run configuration.
     pub fn read(path: &Path) -> Result<Self, RunConfigError> {
-        let unreadable = |source| RunConfigError::Unreadable {
-            path: path.to_owned(),
-            source,
-        };
         let wrong = |problem: String| RunConfigError::Wrong {
             path: path.to_owned(),
             problem,
         };
-        if std::fs::metadata(path).map_err(unreadable)?.len() > LARGEST {
-            return Err(wrong(format!("it is larger than {LARGEST} bytes")));
+        let text = text_of(path).map_err(|error| match error {
+            Unread::Io(source) => RunConfigError::Unreadable {
+                path: path.to_owned(),
+                source,
+            },
+            Unread::TooLarge => wrong(format!("it is larger than {LARGEST} bytes")),
+        })?;
+        let content = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("yaml" | "yml") => yaml(&text),
+            _ => serde_json::from_str(&text).map_err(|error| error.to_string()),
         }
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        let content: Value = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("yaml" | "yml") => {
-                serde_yaml::from_str(&text).map_err(|error| wrong(error.to_string()))?
-            }
-            _ => serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?,
-        };
+        .map_err(wrong)?;
         let Value::Object(content) = content else {
             return Err(wrong("it is not an object".to_owned()));
         };
-        let facility = facility_of(&content).ok_or_else(|| {
-            wrong("it names no facility: give source.facility_id, facility_id or site".to_owned())
-        })?;
-        check_rules(&content).map_err(wrong)?;
-        check_equipment(&content).map_err(wrong)?;
-        check_floor(&content).map_err(wrong)?;
-        let store = content
-            .get("source")
-            .filter(|source| is_store(source))
-            .and_then(|source| source.get("store"))
-            .and_then(Value::as_str)
-            .filter(|store| !store.is_empty())
-            .map(|store| path.parent().unwrap_or(Path::new("")).join(store));
-        let digest = sha256(canonical_json(&Value::Object(content.clone())).as_bytes());
+        let folder = Folder::of(path);
+        let config = RunConfig::read(content, &folder).map_err(|error| wrong(error.to_string()))?;
+        let facility = config
+            .facility()
+            .ok_or_else(|| {
+                wrong(
+                    "it names no facility: give source.facility_id, facility_id or site".to_owned(),
+                )
+            })?
+            .to_owned();
+        let store = match &config.source {
+            Some(Source::Store(source)) => source.store.as_deref(),
+            _ => None,
+        }
+        .filter(|store| !store.is_empty())
+        .map(|store| folder.at(store));
+        let series = folder
+            .series(&config)
+            .map_err(|error| wrong(error.to_string()))?;
+        let mut digest = canonical_json(&Value::Object(config.content().clone()));
+        for text in folder.read_texts() {
+            digest.push('\n');
+            digest.push_str(&text);
+        }
         Ok(Self {
             path: path.to_owned(),
             facility,
             store,
-            content,
-            digest,
+            config,
+            series,
+            digest: sha256(digest.as_bytes()),
         })
     }
 
-    /// The trust floor of a run: the configuration's own, but never below the caller's.
-    pub fn trust_floor(&self, caller: f64) -> f64 {
-        own_floor(&self.content).map_or(caller, |own| own.max(caller))
-    }
-}
-
-fn is_store(source: &Value) -> bool {
-    source.get("kind").and_then(Value::as_str) == Some("store")
-}
-
-fn facility_of(content: &Map<String, Value>) -> Option<String> {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-    match content.get("source").filter(|source| is_store(source)) {
-        Some(source) => text(source.get("facility_id")),
-        None => text(content.get("facility_id")).or_else(|| text(content.get("site"))),
-    }
-    .filter(|facility| !facility.trim().is_empty())
-}
-
-fn own_floor(content: &Map<String, Value>) -> Option<f64> {
-    content.get("trust_gate")?.get("min_trust")?.as_f64()
-}
-
-fn check_floor(content: &Map<String, Value>) -> Result<(), String> {
-    let stated = content
-        .get("trust_gate")
-        .and_then(|gate| gate.get("min_trust"))
-        .filter(|floor| !floor.is_null());
-    match (stated, own_floor(content)) {
-        (Some(_), Some(floor)) if (0.0..=1.0).contains(&floor) => Ok(()),
-        (None, _) => Ok(()),
-        _ => Err("trust_gate.min_trust must be a number from 0 to 1".to_owned()),
-    }
-}
-
-/// Every rule is a name, or an object with a name and parameters that the rule has.
-fn check_rules(content: &Map<String, Value>) -> Result<(), String> {
-    let rules = match content.get("rules") {
-        None | Some(Value::Null) => return Ok(()),
-        Some(Value::Array(rules)) => rules,
-        Some(_) => return Err("rules must be a list".to_owned()),
-    };
-    for (place, rule) in rules.iter().enumerate() {
-        let name = rule
-            .as_str()
-            .or_else(|| rule.get("name").and_then(Value::as_str))
-            .ok_or_else(|| format!("rules[{place}] has no name"))?;
-        let entry = RuleCatalogue::shipped()
-            .entry(name)
-            .filter(|entry| entry.kind == RuleKind::Rule)
-            .ok_or_else(|| format!("rules[{place}]: there is no rule \"{name}\""))?;
-        let parameters = rule.get("params").and_then(Value::as_object);
-        for parameter in parameters.into_iter().flat_map(Map::keys) {
-            if entry.parameter(parameter).is_none() {
-                return Err(format!(
-                    "rules[{place}]: the rule \"{name}\" has no parameter \"{parameter}\""
-                ));
-            }
+    /// The outdoor temperatures of the file that `shared_oat` names.
+    pub fn shared_oat(&self) -> Option<&CsvSeries> {
+        match self.config.shared_oat.as_ref()? {
+            SharedOat::File { file, .. } => self.series.get(&oat_file(file)),
+            SharedOat::Point { .. } => None,
         }
     }
-    Ok(())
+
+    /// The samples of a reference that is a file.
+    pub fn reference(&self, source: &ReferenceSource) -> Option<&CsvSeries> {
+        self.series.get(source)
+    }
+
+    /// Files and folders that no answer may name.
+    fn places(&self) -> impl Iterator<Item = PathBuf> {
+        let folder = self.path.parent().map(Path::to_owned);
+        [Some(self.path.clone()), folder, self.store.clone()]
+            .into_iter()
+            .flatten()
+    }
 }
 
-fn check_equipment(content: &Map<String, Value>) -> Result<(), String> {
-    let equipment = match content.get("equipment") {
-        None | Some(Value::Null) => return Ok(()),
-        Some(Value::Array(equipment)) => equipment,
-        Some(_) => return Err("equipment must be a list".to_owned()),
-    };
-    match equipment
-        .iter()
-        .position(|entry| entry.get("class").and_then(Value::as_str).is_none())
-    {
-        Some(place) => Err(format!("equipment[{place}] has no class")),
-        None => Ok(()),
+fn oat_file(file: &str) -> ReferenceSource {
+    ReferenceSource::File {
+        path: file.to_owned(),
+        time_column: None,
+        value_column: None,
+    }
+}
+
+enum Unread {
+    Io(std::io::Error),
+    TooLarge,
+}
+
+fn text_of(path: &Path) -> Result<String, Unread> {
+    if std::fs::metadata(path).map_err(Unread::Io)?.len() > LARGEST {
+        return Err(Unread::TooLarge);
+    }
+    std::fs::read_to_string(path).map_err(Unread::Io)
+}
+
+/// YAML whose scalars mean what they mean in JSON; nothing at all is an empty object.
+fn yaml(text: &str) -> Result<Value, String> {
+    let value: Value = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+    Ok(match value {
+        Value::Null => Value::Object(Map::new()),
+        value => value,
+    })
+}
+
+/// The folder of a configuration, which remembers what was read from it.
+struct Folder {
+    path: PathBuf,
+    texts: std::sync::Mutex<BTreeMap<String, String>>,
+}
+
+impl Folder {
+    fn of(file: &Path) -> Self {
+        Self {
+            path: file.parent().unwrap_or(Path::new("")).to_owned(),
+            texts: std::sync::Mutex::default(),
+        }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.path.join(path)
+    }
+
+    fn texts(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
+        self.texts
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn read_texts(&self) -> Vec<String> {
+        self.texts().values().cloned().collect()
+    }
+
+    /// The tables of samples that the configuration names.
+    fn series(
+        &self,
+        config: &RunConfig,
+    ) -> Result<HashMap<ReferenceSource, CsvSeries>, ConfigError> {
+        let source_zone = match &config.source {
+            Some(Source::Store(source)) => source.timezone.as_deref(),
+            Some(Source::Folder(source)) => source.timezone.as_deref(),
+            None => None,
+        };
+        let mut wanted: Vec<(String, ReferenceSource, Option<&str>)> = Vec::new();
+        if let Some(SharedOat::File { file, timezone }) = &config.shared_oat {
+            let zone = timezone.as_deref().or(source_zone);
+            wanted.push(("shared_oat.file".to_owned(), oat_file(file), zone));
+        }
+        let references = &config.references;
+        let outdoor = references.outdoor.iter().map(|spec| ("*", "oat", spec));
+        let points = references
+            .points
+            .iter()
+            .map(|((equip, role), spec)| (equip.as_str(), role.as_str(), spec));
+        for (equip, role, spec) in points.chain(outdoor) {
+            if matches!(spec.source, ReferenceSource::File { .. }) {
+                let place = format!("report.rcx.references.{equip}.{role}.csv");
+                wanted.push((place, spec.source.clone(), source_zone));
+            }
+        }
+        let mut series = HashMap::new();
+        for (place, source, zone) in wanted {
+            let ReferenceSource::File {
+                path,
+                time_column,
+                value_column,
+            } = &source
+            else {
+                continue;
+            };
+            let refuse = |problem: String| ConfigError::new(&place, format!("{path:?}: {problem}"));
+            let clock = match zone {
+                None => None,
+                Some(zone) => Some(SiteClock::named(zone).ok_or_else(|| {
+                    ConfigError::new("source.timezone", format!("{zone:?} is no IANA time zone"))
+                })?),
+            };
+            let text = self.text(path).map_err(refuse)?;
+            let columns = [time_column.as_deref(), value_column.as_deref()];
+            let found = csv_series::parse(&text, columns, clock).map_err(refuse)?;
+            series.insert(source, found);
+        }
+        Ok(series)
+    }
+}
+
+impl ConfigFiles for Folder {
+    fn text(&self, path: &str) -> Result<String, String> {
+        let text = text_of(&self.at(path)).map_err(|error| match error {
+            Unread::Io(error) => format!("it cannot be read: {error}"),
+            Unread::TooLarge => format!("it is larger than {LARGEST} bytes"),
+        })?;
+        self.texts().insert(path.to_owned(), text.clone());
+        Ok(text)
     }
 }
 
 /// The run configurations of a process, one per facility.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunConfigs {
-    by_facility: BTreeMap<String, Arc<RunConfig>>,
+    by_facility: BTreeMap<String, Arc<RunConfigFile>>,
 }
 
 impl RunConfigs {
@@ -189,9 +268,9 @@ impl RunConfigs {
     /// # Errors
     /// One of them cannot be used, or two are of one facility.
     pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Self, RunConfigError> {
-        let mut by_facility: BTreeMap<String, Arc<RunConfig>> = BTreeMap::new();
+        let mut by_facility: BTreeMap<String, Arc<RunConfigFile>> = BTreeMap::new();
         for path in paths {
-            let config = RunConfig::read(path.as_ref())?;
+            let config = RunConfigFile::read(path.as_ref())?;
             if let Some(first) = by_facility.get(&config.facility) {
                 return Err(RunConfigError::Twice {
                     facility: config.facility,
@@ -205,7 +284,7 @@ impl RunConfigs {
     }
 
     /// The configuration of a facility.
-    pub fn of(&self, facility: &str) -> Option<&Arc<RunConfig>> {
+    pub fn of(&self, facility: &str) -> Option<&Arc<RunConfigFile>> {
         self.by_facility.get(facility)
     }
 
@@ -226,11 +305,7 @@ impl RunConfigs {
     pub fn places(&self) -> Vec<PathBuf> {
         self.by_facility
             .values()
-            .flat_map(|config| {
-                let folder = config.path.parent().map(Path::to_owned);
-                [Some(config.path.clone()), folder, config.store.clone()]
-            })
-            .flatten()
+            .flat_map(|config| config.places())
             .collect()
     }
 }
@@ -243,10 +318,10 @@ mod tests {
         folder: &tempfile::TempDir,
         name: &str,
         text: &str,
-    ) -> Result<RunConfig, RunConfigError> {
+    ) -> Result<RunConfigFile, RunConfigError> {
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
-        RunConfig::read(&path)
+        RunConfigFile::read(&path)
     }
 
     #[test]
@@ -261,18 +336,57 @@ mod tests {
             config.store.as_deref(),
             Some(folder.path().join("../trends").as_path())
         );
-        assert_eq!(
-            (config.trust_floor(0.5), config.trust_floor(0.9)),
-            (0.7, 0.9)
-        );
+        assert_eq!(config.config.trust_floor(0.5), 0.7);
         let same = read(&folder, "other.yaml", "site: annex\nrules: []\n").unwrap();
-        assert_eq!(
-            (same.facility.as_str(), same.trust_floor(0.5)),
-            ("annex", 0.5)
-        );
+        assert_eq!(same.facility, "annex");
         let copy = read(&folder, "copy.json", store).unwrap();
         assert_eq!(copy.digest, config.digest);
         assert_ne!(same.digest, config.digest);
+    }
+
+    #[test]
+    fn yaml_means_what_json_means() {
+        let text = "site: hq\nremark: [yes, 012, 07:00, 2024-03-01, 1e-06, true, ~]\n";
+        let folder = tempfile::tempdir().unwrap();
+        let config = read(&folder, "hq.yaml", text).unwrap();
+        assert_eq!(
+            config.config.raw("remark"),
+            Some(&serde_json::json!([
+                "yes",
+                "012",
+                "07:00",
+                "2024-03-01",
+                1e-6,
+                true,
+                null
+            ]))
+        );
+    }
+
+    #[test]
+    fn the_files_that_it_names_are_read_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write(
+            "oat.csv",
+            "time,oat\n2024-03-01 00:00,40.5\n2024-03-01 01:00,\n",
+        );
+        write("zones.csv", "zone,ahu\nVAV-1,AHU-1\n");
+        let text = r#"{"source": {"kind": "store", "facility_id": "hq"},
+            "shared_oat": {"file": "oat.csv"}, "topology": {"csv": "zones.csv"}}"#;
+        let config = read(&folder, "hq.json", text).unwrap();
+        let oat = config.shared_oat().unwrap();
+        assert_eq!((oat.stamps.len(), oat.values[0]), (1, 40.5));
+        let before = config.digest;
+        write("zones.csv", "zone,ahu\nVAV-1,AHU-2\n");
+        assert_ne!(read(&folder, "hq.json", text).unwrap().digest, before);
+        write("oat.csv", "time\n");
+        let error = read(&folder, "hq.json", text).unwrap_err().to_string();
+        assert!(
+            error.contains("shared_oat.file") && error.contains("hq.json"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -283,20 +397,19 @@ mod tests {
             ("{}", "names no facility"),
             (
                 r#"{"site": "hq", "rules": ["economiser"]}"#,
-                "no rule \"economiser\"",
+                "rules[0]: there is no rule \"economiser\"",
             ),
-            (r#"{"site": "hq", "rules": ["coil_leak_drift"]}"#, "no rule"),
             (
                 r#"{"site": "hq", "rules": [{"name": "actuator_stuck", "params": {"tol": 1}}]}"#,
                 "no parameter \"tol\"",
             ),
             (
                 r#"{"site": "hq", "equipment": [{"equip": "AHU-1"}]}"#,
-                "no class",
+                "equipment[0].class",
             ),
             (
                 r#"{"site": "hq", "trust_gate": {"min_trust": 2}}"#,
-                "0 to 1",
+                "trust_gate.min_trust",
             ),
         ] {
             let error = read(&folder, "wrong.json", text).unwrap_err().to_string();

@@ -19,6 +19,14 @@ impl SiteClock {
         Self { zone }
     }
 
+    /// The clock of an IANA zone, in any letter case; none when there is no such zone.
+    pub fn named(zone: &str) -> Option<Self> {
+        chrono_tz::TZ_VARIANTS
+            .iter()
+            .find(|known| known.name().eq_ignore_ascii_case(zone))
+            .map(|zone| Self::new(*zone))
+    }
+
     pub fn zone(self) -> Tz {
         self.zone
     }

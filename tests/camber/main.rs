@@ -3,6 +3,7 @@
 mod command;
 mod figures;
 mod policy;
+mod rule_run;
 mod stdio;
 mod store_yard;
 mod surface;

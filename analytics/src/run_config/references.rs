@@ -9,7 +9,7 @@ use crate::roles;
 const EVERY: &str = "*";
 
 /// What a point is compared with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ReferenceSource {
     /// A stored point.
     Point { equip: String, role: String },

@@ -6,9 +6,13 @@ mod coverage_figures;
 pub mod dataset_entry;
 pub mod dataset_search;
 pub mod facilities;
+pub mod finding_detail;
+mod finding_rows;
 pub mod points;
 pub mod rule_params;
-mod selection;
+pub mod rule_run;
+mod run_arguments;
+pub(super) mod selection;
 
 use super::capability::Capability;
 
@@ -20,7 +24,9 @@ pub fn all() -> Vec<Box<dyn Capability>> {
         Box::new(dataset_entry::DatasetEntryCapability),
         Box::new(dataset_search::DatasetSearch),
         Box::new(facilities::Facilities),
+        Box::new(finding_detail::FindingDetail),
         Box::new(points::Points),
         Box::new(rule_params::RuleParams),
+        Box::new(rule_run::RuleRunCapability),
     ]
 }

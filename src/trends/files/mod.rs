@@ -5,9 +5,11 @@
 //! - [`table`]: a CSV file as a frame of text columns; [`forms`]: its wide, long, per-point and history-export form.
 //! - [`import`]: files into the store; [`resample`]: their samples in bins; [`export`]: frames of the store into CSV,
 //!   Parquet or Arrow files, by way of [`frames`].
+//! - [`csv_series`]: one series of samples out of a file.
 //!
 //! Source: CAMBER Parquet store: exact format, protocols, ingest §11.
 
+pub mod csv_series;
 pub mod export;
 pub mod forms;
 pub mod frames;

@@ -4,7 +4,7 @@
 //! - [`registry`], [`tombstones`], [`admission`]: which facilities there are, in which state, and which may get data.
 //! - [`listing`], [`part_facts`], [`decode`]: files → facts of a part → its rows.
 //! - [`view`]: one facility as it is at one moment; [`series`], [`frame`], [`resample`]: one equipment of it.
-//! - [`scan`], [`stamp_runs`]: every stamp of a facility in little memory.
+//! - [`scan`], [`stamp_runs`]: every stamp of a facility in little memory; [`equipment_scan`]: whole equipment in one pass.
 //! - [`catalogue`], [`generation`]: which points are stored, and how a reader notices a change.
 //! - [`lock`], [`fence`], [`process`]: one writer at a time, and what readers see of it.
 //! - [`writer`], [`append`], [`encode`], [`swap`], [`leftovers`]: changes that a kill at any moment survives.
@@ -21,6 +21,7 @@ pub mod catalogue;
 pub mod compact;
 pub mod decode;
 pub mod encode;
+pub mod equipment_scan;
 pub mod error;
 pub mod facility_id;
 pub mod fence;

@@ -250,7 +250,7 @@ fn give(points: Points, visit: &(dyn Fn(PointStamps) + Sync)) {
 }
 
 /// Does the work for each unit on the threads that the options allow; the first failure ends all.
-fn in_parallel<T: Sync>(
+pub(super) fn in_parallel<T: Sync>(
     units: &[T],
     options: &ScanOptions<'_>,
     work: impl Fn(&T) -> Result<(), StoreError> + Sync,

@@ -1,0 +1,159 @@
+//! One finding as rows, facts and sentences (Engine §6.2).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use niagara_analytics::runner::Finding;
+use serde_json::{Map, Value, json};
+
+use crate::camber::call::Call;
+use crate::camber::capability::{closed_object, list_of, of_type};
+use crate::camber::engine::RuleRun;
+use crate::camber::hygiene;
+use crate::camber::result::Facts;
+use crate::camber::workspace::PointOrds;
+
+/// The schema of a row.
+pub fn schema() -> Value {
+    let text = || of_type(&["string"]);
+    closed_object(
+        &[
+            "finding_id",
+            "rule",
+            "equip",
+            "severity",
+            "summary",
+            "caveats",
+            "metrics",
+        ],
+        [
+            ("finding_id", text()),
+            ("rule", text()),
+            ("equip", text()),
+            ("severity", severity_schema()),
+            ("summary", text()),
+            ("caveats", list_of(text())),
+            ("metrics", json!({"type": "object"})),
+            ("fact", text()),
+            (
+                "ords",
+                json!({"type": "object", "additionalProperties": {"type": "string"},
+                    "description": "Station points by role, where the site model knows them."}),
+            ),
+        ],
+    )
+}
+
+/// The four severities.
+pub fn severity_schema() -> Value {
+    json!({"type": "string", "enum": ["fault", "warn", "info", "ok"]})
+}
+
+/// Writes the findings of a run.
+pub struct FindingRows<'a, 'c> {
+    call: &'a Call<'c>,
+    run: &'a RuleRun<'c>,
+    ords: Arc<PointOrds>,
+}
+
+impl<'a, 'c> FindingRows<'a, 'c> {
+    /// Over one run.
+    pub fn of(call: &'a Call<'c>, run: &'a RuleRun<'c>) -> Self {
+        Self {
+            call,
+            run,
+            ords: call.ords(run.ground.facility.as_str()),
+        }
+    }
+
+    /// The row of a finding, with the id of its fact when it has one.
+    pub fn row(&self, finding: &Finding, fact: Option<&str>) -> Value {
+        let verdict = &finding.verdict;
+        let mut row = json!({
+            "finding_id": finding.id,
+            "rule": finding.rule,
+            "equip": finding.equip,
+            "severity": verdict.severity.word(),
+            "summary": collapsed(&verdict.summary),
+            "caveats": verdict.caveats,
+            "metrics": scalars(verdict.metrics.as_map()),
+        });
+        if let Some(fact) = fact {
+            row["fact"] = json!(fact);
+        }
+        let ords = self.ords(finding);
+        if !ords.is_empty() {
+            row["ords"] = json!(ords);
+        }
+        row
+    }
+
+    /// The station's points that the rule reads on the equipment.
+    fn ords(&self, finding: &Finding) -> BTreeMap<&'a str, String> {
+        let (Some(rule), Some(frame)) = (self.run.rule(finding), self.run.frame(finding)) else {
+            return BTreeMap::new();
+        };
+        rule.wanted
+            .iter()
+            .filter(|role| frame.stores(role))
+            .filter_map(|role| {
+                let ord = self.ords.ord(&finding.equip, role)?;
+                Some((role.as_str(), ord.to_owned()))
+            })
+            .collect()
+    }
+
+    /// The finding as a sentence without its full stop.
+    pub fn sentence(&self, finding: &Finding) -> String {
+        let summary = hygiene::harmless(&collapsed(&finding.verdict.summary));
+        format!(
+            "{} {} ({}): {}",
+            self.call.quote(&finding.equip),
+            finding.rule,
+            finding.severity(),
+            summary.trim_end_matches('.')
+        )
+    }
+
+    /// Adds the finding's fact and returns its sentence and citation.
+    pub fn fact(&self, finding: &Finding, facts: &mut Facts) -> (String, String) {
+        let sentence = self.sentence(finding);
+        let cite = facts.add(
+            "finding",
+            finding.severity().word(),
+            sentence.clone(),
+            &[
+                ("rule", json!(finding.rule)),
+                ("equip", json!(finding.equip)),
+                ("finding_id", json!(finding.id)),
+                (
+                    "metrics",
+                    Value::Object(scalars(finding.verdict.metrics.as_map())),
+                ),
+            ],
+        );
+        (sentence, cite)
+    }
+}
+
+/// Only what is null, a switch, a number or a text; keys sorted.
+pub fn scalars(metrics: &Map<String, Value>) -> Map<String, Value> {
+    let sorted: BTreeMap<&String, &Value> = metrics
+        .iter()
+        .filter(|(_, value)| !value.is_array() && !value.is_object())
+        .collect();
+    sorted
+        .into_iter()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// Runs of white space are one space.
+pub fn collapsed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The id in a citation `[F1@x]`.
+pub fn cited_id(citation: &str) -> &str {
+    citation.trim_start_matches('[').trim_end_matches(']')
+}

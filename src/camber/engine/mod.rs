@@ -1,0 +1,21 @@
+//! Analyses over stored trends: which configuration runs, over which frames, and what the rules say (Engine §4).
+//!
+//! - [`ground`]: the configuration, equipment and window of a call.
+//! - [`frames`]: run frames out of the store, built once per call.
+//! - [`rules`]: the run that `rule_run` and `finding_detail` share.
+
+pub mod frames;
+pub mod ground;
+pub mod rules;
+
+pub use self::ground::RunGround;
+pub use self::rules::RuleRun;
+
+use niagara_analytics::run_config::ConfigError;
+
+use super::error::CapabilityError;
+
+/// A run that its configuration or its arguments forbid.
+fn refused(error: &ConfigError) -> CapabilityError {
+    CapabilityError::invalid(error.to_string())
+}

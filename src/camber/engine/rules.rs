@@ -1,0 +1,125 @@
+//! One run of the rules over a facility, as `rule_run` and `finding_detail` make it (Engine §4.3).
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use niagara_analytics::RunFrame;
+use niagara_analytics::run_config::{ChosenRule, RuleRequest};
+use niagara_analytics::runner::{Finding, Run, RunOutcome, TrustScores};
+use niagara_analytics::trust::{self, View};
+use serde_json::{Map, Value};
+
+use super::{RunGround, frames, refused};
+use crate::camber::call::Call;
+use crate::camber::error::CapabilityError;
+
+/// A run and what it was made of.
+pub struct RuleRun<'a> {
+    pub ground: RunGround<'a>,
+    pub rules: Vec<ChosenRule>,
+    pub frames: Vec<RunFrame>,
+    pub outcome: RunOutcome,
+    /// The trust floor of the run.
+    pub floor: f64,
+}
+
+impl<'a> RuleRun<'a> {
+    /// Runs the rules that the arguments `facility_id`, `rules`, `params`, `equips`, `start` and `end` ask for.
+    ///
+    /// # Errors
+    /// As [`RunGround::of`] and [`frames::load`], or a rule or parameter is refused.
+    pub fn of(call: &Call<'a>, arguments: &Map<String, Value>) -> Result<Self, CapabilityError> {
+        let mut ground = RunGround::of(call, arguments)?;
+        let asked: Option<Vec<String>> =
+            arguments
+                .get("rules")
+                .and_then(Value::as_array)
+                .map(|names| {
+                    names
+                        .iter()
+                        .filter_map(Value::as_str)
+                        .map(str::to_owned)
+                        .collect()
+                });
+        let request = RuleRequest {
+            rules: asked.as_deref(),
+            params: arguments.get("params").and_then(Value::as_object),
+        };
+        let rules = ground
+            .config
+            .chosen_rules(request)
+            .map_err(|error| refused(&error))?;
+        let topology = ground.topology(call);
+        let frames = frames::load(call, &ground)?;
+        let floor = ground.config.trust_floor(call.caller.min_trust);
+        let trust = FrameTrust::of(&frames);
+        let outcome = Run {
+            rules: &rules,
+            frames: &frames,
+            topology: topology.as_ref().map(|resolved| &resolved.topology),
+            floor: Some(floor),
+            trust: &trust,
+            threads: call.workspace.threads,
+            cancelled: &|| call.watch.is_over(),
+        }
+        .outcome()
+        .map_err(|_| call.watch.overdue())?;
+        Ok(Self {
+            ground,
+            rules,
+            frames,
+            outcome,
+            floor,
+        })
+    }
+
+    /// The rule of a finding.
+    pub fn rule(&self, finding: &Finding) -> Option<&ChosenRule> {
+        self.rules.iter().find(|rule| rule.entry.id == finding.rule)
+    }
+
+    /// The frame of a finding; none for a fleet.
+    pub fn frame(&self, finding: &Finding) -> Option<&RunFrame> {
+        self.frames.get(finding.place?)
+    }
+
+    /// Findings of checks that were declined for the sake of an input below the trust floor.
+    pub fn untrusted(&self) -> Vec<&Finding> {
+        self.outcome
+            .findings
+            .iter()
+            .filter(|finding| !finding.untrusted.is_empty())
+            .collect()
+    }
+}
+
+/// Trust in the columns of frames, scored when a rule first asks.
+struct FrameTrust<'a> {
+    frames: &'a [RunFrame],
+    scores: Vec<OnceLock<BTreeMap<String, f64>>>,
+}
+
+impl<'a> FrameTrust<'a> {
+    fn of(frames: &'a [RunFrame]) -> Self {
+        Self {
+            frames,
+            scores: frames.iter().map(|_| OnceLock::new()).collect(),
+        }
+    }
+}
+
+impl TrustScores for FrameTrust<'_> {
+    fn score(&self, place: usize, role: &str) -> Option<f64> {
+        let frame = self.frames.get(place)?;
+        self.scores
+            .get(place)?
+            .get_or_init(|| {
+                trust::scores(frame.table(), View::Rules)
+                    .into_iter()
+                    .map(|point| (point.role, point.trust))
+                    .collect()
+            })
+            .get(role)
+            .copied()
+    }
+}
