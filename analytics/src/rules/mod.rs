@@ -11,6 +11,8 @@ pub mod plant;
 pub mod setpoint_behaviour;
 
 #[cfg(test)]
+mod robustness;
+#[cfg(test)]
 pub(crate) mod testing;
 
 use std::collections::HashMap;

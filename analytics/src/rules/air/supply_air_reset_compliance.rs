@@ -16,7 +16,9 @@ pub const RULE: RuleCode =
 
 const MIN_SAMPLES: usize = 10;
 /// The label of a map that is the building's own written sequence.
-const SITE_SEQUENCE: &str = "site_sequence";
+const SITE_SEQUENCE: &str = "site sequence";
+/// The label of the map of Guideline 36.
+const G36_DEFAULT: &str = "g36_default";
 
 /// Which rows count.
 struct Gate {
@@ -76,25 +78,22 @@ fn map(parameters: &Parameters) -> OutdoorReset {
 
 /// How the line is named in `target_source` and `reset_source`.
 fn sources<'p>(parameters: &'p Parameters, map: &OutdoorReset) -> (&'static str, &'p str) {
-    let is_standard = *map == OutdoorReset::default();
-    match parameters.word("reset_source") {
-        Some(label) => {
-            let target = match label {
-                SITE_SEQUENCE => SITE_SEQUENCE,
-                _ if is_standard => "g36",
-                _ => "configured",
-            };
-            (target, label)
-        }
-        None if is_standard => ("g36", "g36_default"),
-        None => ("configured", "configured"),
+    let own = if *map == OutdoorReset::default() {
+        G36_DEFAULT
+    } else {
+        "configured"
+    };
+    match parameters.word("reset_source").unwrap_or(own) {
+        SITE_SEQUENCE => ("site_sequence", SITE_SEQUENCE),
+        G36_DEFAULT => ("g36", G36_DEFAULT),
+        label => ("configured", label),
     }
 }
 
 fn named(target_source: &str) -> &'static str {
     match target_source {
         "g36" => "Guideline 36",
-        SITE_SEQUENCE => "site-sequence",
+        "site_sequence" => "site-sequence",
         _ => "configured",
     }
 }
