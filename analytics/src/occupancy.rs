@@ -18,6 +18,11 @@ pub fn hour(stamp: i64) -> f64 {
     f64::from(time.hour()) + f64::from(time.minute()) / 60.0
 }
 
+/// Hour of the day, 0 to 23.
+pub fn whole_hour(stamp: i64) -> u32 {
+    DateTime::from_timestamp_nanos(stamp).hour()
+}
+
 /// Assumed hours of use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {

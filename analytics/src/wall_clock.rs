@@ -136,6 +136,16 @@ pub fn iso(stamp: i64) -> String {
     }
 }
 
+/// The same with a blank between date and time: the form that stamps within figures of rules have.
+pub fn spaced(stamp: i64) -> String {
+    iso(stamp).replacen('T', " ", 1)
+}
+
+/// The date of a stamp: `YYYY-MM-DD`.
+pub fn date(stamp: i64) -> String {
+    time_of(stamp).format("%Y-%m-%d").to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

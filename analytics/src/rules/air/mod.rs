@@ -1,5 +1,6 @@
 //! Rules of air handlers and zones (CAMBER air-side and zone-side rules).
 
+pub mod actuator_stuck;
 pub mod airflow_tracking;
 pub mod co2_ventilation;
 pub mod cohort;
@@ -39,6 +40,7 @@ use super::RuleCode;
 
 /// All of them, by id.
 pub const RULES: &[RuleCode] = &[
+    actuator_stuck::RULE,
     airflow_tracking::RULE,
     co2_ventilation::RULE,
     co2_ventilation::SYSTEM,
