@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::finding::{Judgement, Metrics, Severity, Verdict, number};
 use crate::frame::Frame;
-use crate::gates;
+use crate::gates::{self, FanGate};
 use crate::masks;
 use crate::numeric::{self, percent_of, round};
 use crate::occupancy::{self, Schedule};
@@ -56,17 +56,11 @@ struct Samples<'a> {
 impl<'a> Samples<'a> {
     fn of(frame: &Frame<'a>, parameters: &Parameters) -> Option<Self> {
         let supply = frame.column("supply_air_temp")?;
-        let all = || vec![true; frame.len()];
-        let (fan, fan_gate) = if !parameters.flag("fan_gate") {
-            (all(), "off")
-        } else if let Some(fan) = gates::fan_on(frame) {
-            (fan.mask, fan.source)
-        } else {
-            (all(), gates::UNGATED)
-        };
+        let gate = FanGate::of(frame, parameters.flag("fan_gate"));
+        let fan = gate.rows(frame.len());
         let cooling = match frame.column("cool_valve") {
             Some(valve) => valve.iter().map(|valve| *valve > 5.0).collect(),
-            None => all(),
+            None => vec![true; frame.len()],
         };
         let credible: Vec<bool> = supply.iter().map(|supply| is_credible(*supply)).collect();
         let occupied = occupancy::strict(frame, &Schedule::default());
@@ -77,7 +71,7 @@ impl<'a> Samples<'a> {
         Some(Self {
             supply,
             fan,
-            fan_gate,
+            fan_gate: gate.source,
             cooling,
             judged,
         })

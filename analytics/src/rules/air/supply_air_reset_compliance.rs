@@ -3,7 +3,7 @@
 use super::trim_respond::OutdoorReset;
 use crate::finding::{Judgement, Metrics, Severity, Verdict};
 use crate::frame::Frame;
-use crate::gates;
+use crate::gates::{self, FanGate};
 use crate::masks;
 use crate::numeric::{self, percent_of, round};
 use crate::occupancy::{self, OccupancyBasis, Schedule};
@@ -30,17 +30,9 @@ struct Gate {
 
 impl Gate {
     fn of(frame: &Frame<'_>, parameters: &Parameters) -> Self {
-        let mut mask = vec![true; frame.len()];
-        let mut is_gated = false;
-        let mut fan_gate = "off";
-        if parameters.flag("fan_gate") {
-            fan_gate = gates::UNGATED;
-            if let Some(fan) = gates::fan_on(frame) {
-                mask = fan.mask;
-                fan_gate = fan.source;
-                is_gated = true;
-            }
-        }
+        let fan = FanGate::of(frame, parameters.flag("fan_gate"));
+        let mut mask = fan.rows(frame.len());
+        let mut is_gated = fan.mask.is_some();
         let mut occupancy_gate = "off";
         if parameters.flag("occupied_only") {
             let occupied = occupancy::effective(frame, &Schedule::default(), false);
@@ -53,7 +45,7 @@ impl Gate {
         }
         Self {
             mask,
-            fan: fan_gate,
+            fan: fan.source,
             occupancy: occupancy_gate,
             is_gated,
         }
