@@ -57,9 +57,9 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A number as JSON; null when it is not finite (Engine §1).
+/// A number as JSON; null when it is not finite (Engine §1), and 0 for the negative zero of a sum that cancels.
 pub fn number(value: f64) -> Value {
-    Number::from_f64(value).map_or(Value::Null, Value::Number)
+    Number::from_f64(value + 0.0).map_or(Value::Null, Value::Number)
 }
 
 /// The figures of a finding, in the order in which they were set.

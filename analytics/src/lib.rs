@@ -6,7 +6,7 @@
 //! - [`run_config`]: what is run over which equipment.
 //! - [`run_frame`], [`topology`]: what a run judges of an equipment, and which equipment serves which.
 //! - [`numeric`]: the rounding, quantiles and spreads that all texts agree on.
-//! - [`masks`], [`psychrometrics`]: sets of samples; moist air.
+//! - [`masks`], [`psychrometrics`], [`wet_bulb`]: sets of samples; moist air.
 //! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
 //! - [`gates`], [`occupancy`], [`masks`]: which samples count: fan on, plant running, occupied.
 //! - [`trust`]: how far a trend can be trusted.
@@ -36,6 +36,7 @@ mod tables;
 pub mod topology;
 pub mod trust;
 pub mod wall_clock;
+pub mod wet_bulb;
 
 pub use self::catalogue::{RuleCatalogue, RuleEntry};
 pub use self::finding::{Metrics, Severity, Verdict};

@@ -102,6 +102,17 @@ pub fn percent_of(part: usize, whole: usize) -> f64 {
     100.0 * share_of(part) / share_of(whole)
 }
 
+/// `100 · (part / whole)`: 100 times the mean of a mask, which differs from [`percent_of`] in the last bit and so in the
+/// rounding where a percentage lies half-way; NaN when the whole is 0.
+///
+/// ```
+/// use niagara_analytics::numeric::{percent_by_mean, percent_of, round};
+/// assert_eq!((round(percent_by_mean(23, 80), 1), round(percent_of(23, 80), 1)), (28.7, 28.8));
+/// ```
+pub fn percent_by_mean(part: usize, whole: usize) -> f64 {
+    100.0 * (share_of(part) / share_of(whole))
+}
+
 /// Median: the mean of the two middle values for an even count; NaN without samples.
 pub fn median(values: &[f64]) -> f64 {
     let mut kept: Vec<f64> = present(values).collect();
@@ -239,6 +250,76 @@ pub fn least_squares(x: &[f64], y: &[f64]) -> Option<Line> {
     })
 }
 
+/// Sum of values without NaN in the order in which array code adds them: eight running sums over blocks of at most 128.
+///
+/// Whether the spread of equal values is exactly 0 depends on that order.
+fn blockwise_sum(values: &[f64]) -> f64 {
+    if values.len() < 8 {
+        return values.iter().sum();
+    }
+    if values.len() > 128 {
+        let half = values.len() / 2;
+        let (head, tail) = values.split_at(half - half % 8);
+        return blockwise_sum(head) + blockwise_sum(tail);
+    }
+    let mut sums = [0.0; 8];
+    let blocks = values.chunks_exact(8);
+    let rest = blocks.remainder();
+    for block in blocks {
+        for (sum, value) in sums.iter_mut().zip(block) {
+            *sum += value;
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    let whole = ((a + b) + (c + d)) + ((e + f) + (g + h));
+    rest.iter().fold(whole, |sum, value| sum + value)
+}
+
+/// Mean of values without NaN as array code forms it: it decides between two roundings where a mean lies half-way; NaN
+/// without any.
+pub fn array_mean(values: &[f64]) -> f64 {
+    blockwise_sum(values) / share_of(values.len())
+}
+
+/// Pairs below which no slope is told.
+const MIN_PAIRS_OF_SLOPE: usize = 10;
+
+/// Slope of y over x by least squares; none below ten pairs of which both are there, or when x is constant.
+///
+/// Where x is constant but for the last bits, the fit of the reference has only one direction left and gives Σxy/(2Σx²);
+/// so does this (Plant rules §0.4).
+///
+/// ```
+/// use niagara_analytics::numeric::fitted_slope;
+/// let x: Vec<f64> = (0..12).map(f64::from).collect();
+/// let y: Vec<f64> = x.iter().map(|x| 3.0 - 0.5 * x).collect();
+/// assert_eq!(fitted_slope(&x, &y), Some(-0.5));
+/// assert_eq!(fitted_slope(&x[..9], &y[..9]), None);
+/// assert_eq!(fitted_slope(&[50.0; 12], &y), None);
+/// ```
+pub fn fitted_slope(x: &[f64], y: &[f64]) -> Option<f64> {
+    let (x, y): (Vec<f64>, Vec<f64>) = x
+        .iter()
+        .zip(y)
+        .filter(|(x, y)| !x.is_nan() && !y.is_nan())
+        .unzip();
+    if x.len() < MIN_PAIRS_OF_SLOPE {
+        return None;
+    }
+    let pairs = share_of(x.len());
+    let mean = array_mean(&x);
+    let squares: Vec<f64> = x.iter().map(|x| (x - mean).powi(2)).collect();
+    let std = array_mean(&squares).sqrt();
+    if std == 0.0 {
+        return None;
+    }
+    if std / (2.0 * mean.abs()) <= pairs * f64::EPSILON {
+        let of = |other: &[f64]| -> f64 { x.iter().zip(other).map(|(x, other)| x * other).sum() };
+        return Some(of(&y) / (2.0 * of(&x)));
+    }
+    least_squares(&x, &y).map(|line| line.slope)
+}
+
 /// Ranks 1…n with the average for ties, of values without NaN.
 pub fn average_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -311,6 +392,43 @@ mod tests {
             1.0
         );
         assert!(pearson(&[1.0, 2.0], &[5.0, 5.0]).is_nan());
+    }
+
+    #[test]
+    fn a_driver_that_is_constant_but_for_its_last_bits_gives_half_the_ratio() {
+        let x: Vec<f64> = (0..110)
+            .map(|row| {
+                if row % 3 == 0 {
+                    52.3
+                } else {
+                    52.300_000_000_000_004
+                }
+            })
+            .collect();
+        let slope = fitted_slope(&x, &[45.0; 110]).unwrap();
+        assert_eq!(round(slope, 2), 0.43);
+        assert_eq!(fitted_slope(&[f64::NAN; 20], &[1.0; 20]), None);
+        let wild = [
+            f64::INFINITY,
+            1e300,
+            -1e300,
+            1.0,
+            2.0,
+            3.0,
+            4.0,
+            5.0,
+            6.0,
+            7.0,
+        ];
+        assert!(fitted_slope(&wild, &wild).is_none_or(f64::is_nan));
+    }
+
+    #[test]
+    fn blocks_add_up_to_the_whole() {
+        let values: Vec<f64> = (0..1001).map(f64::from).collect();
+        assert_eq!(blockwise_sum(&values), 500_500.0);
+        assert_eq!(blockwise_sum(&values[..9]), 36.0);
+        assert_eq!(blockwise_sum(&[]), 0.0);
     }
 
     #[test]
