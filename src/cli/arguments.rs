@@ -238,8 +238,37 @@ pub enum ProbeScheme {
 }
 
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("allowance").required(true).args(["allow", "allow_all_active"])))]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct CamberOptions {
+    #[command(subcommand)]
+    pub command: Option<CamberCommand>,
+    #[command(flatten)]
+    pub call: Option<CamberCall>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CamberCommand {
+    /// Write a run configuration of a facility out of the site's model: classes, weather, who serves whom.
+    InitConfig(InitConfigOptions),
+}
+
+#[derive(Debug, Args)]
+pub struct InitConfigOptions {
+    /// Facility in the trend store.
+    #[arg(long, value_name = "ID")]
+    pub facility: String,
+    /// Knowledge file of the site.
+    #[arg(long, value_name = "FILE", default_value = "knowledge.yaml")]
+    pub knowledge: PathBuf,
+    /// File to write; without it standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// One capability call, or the capabilities alone.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("allowance").required(true).args(["allow", "allow_all_active"])))]
+pub struct CamberCall {
     /// Name of the capability, such as coverage.
     #[arg(required_unless_present = "stdio", conflicts_with = "stdio")]
     pub capability: Option<String>,

@@ -8,9 +8,9 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::arguments::{CamberOptions, LogOptions};
+use super::arguments::{CamberCall, CamberCommand, CamberOptions, LogOptions};
 use super::shutdown::{self, Ending};
-use super::{logging, output};
+use super::{init_run_config, logging, output};
 use crate::camber::capabilities::check_citations;
 use crate::camber::citations::wide_integers;
 use crate::camber::run_config::RunConfigs;
@@ -26,6 +26,14 @@ use crate::trends::store::{FacilityId, TrendStore};
 /// The store or a run configuration cannot be used, nothing is allowed, or the call was refused.
 pub async fn run(options: CamberOptions, log: &LogOptions) -> anyhow::Result<Ending> {
     logging::start(log, LogFormat::Text, "warn");
+    match (options.command, options.call) {
+        (Some(CamberCommand::InitConfig(options)), _) => init_run_config::run(&options),
+        (None, Some(call)) => answer(call).await,
+        (None, None) => anyhow::bail!("name a capability, or --stdio, with --store and --allow"),
+    }
+}
+
+async fn answer(options: CamberCall) -> anyhow::Result<Ending> {
     let store = Arc::new(open_store(&options.store)?);
     let allowed = allowed(&options, &store)?;
     let run_configs = RunConfigs::read(&options.run_config)?;
@@ -92,7 +100,7 @@ fn open_store(folder: &Path) -> anyhow::Result<TrendStore> {
 }
 
 /// The facilities that the caller may see, frozen from here on.
-fn allowed(options: &CamberOptions, store: &TrendStore) -> anyhow::Result<BTreeSet<String>> {
+fn allowed(options: &CamberCall, store: &TrendStore) -> anyhow::Result<BTreeSet<String>> {
     if options.allow_all_active {
         let active: BTreeSet<String> = active_facilities(store).into_iter().collect();
         anyhow::ensure!(

@@ -1,7 +1,7 @@
 //! `demo`: a stand-in station and a bridge to it, ready to be connected to.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,7 +64,14 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     let station = start_station()
         .await
         .context("the stand-in station cannot start")?;
-    let mut config = demo_config(&station.url(), &token, folder.path(), options.test_setup)?;
+    let run_config = take_run_config(folder.path())?;
+    let mut config = demo_config(
+        &station.url(),
+        &token,
+        folder.path(),
+        &run_config,
+        options.test_setup,
+    )?;
     config.listen = options.listen;
     config.enable_test_setup = options.test_setup;
     let users = bound_users(&mut config)?;
@@ -100,11 +107,32 @@ async fn start_station() -> anyhow::Result<MockStation> {
         .await?)
 }
 
+/// The run configuration of the demo site: what `camber init-config` makes of its model.
+pub const RUN_CONFIG: &str = include_str!("../../knowledge/harborview-run.yaml");
+
+/// Makes sure that the demo has its run configuration; one from an earlier run is left as it is.
+fn take_run_config(data_dir: &Path) -> anyhow::Result<PathBuf> {
+    let file = data_dir.join("harborview-run.yaml");
+    if !file.exists() {
+        write_whole(&file, RUN_CONFIG)?;
+    }
+    Ok(file)
+}
+
+fn write_whole(file: &Path, text: &str) -> anyhow::Result<()> {
+    let mut staged = Staged::create(file.with_extension("yaml.new"), file.to_owned())?;
+    staged.fill(text.as_bytes())?;
+    staged.sync()?;
+    staged.commit()?;
+    Ok(())
+}
+
 /// The acceptance script of the in-station module removes in one step, so a test setup does not ask before.
 fn demo_config(
     station: &str,
     token: &str,
     data_dir: &Path,
+    run_config: &Path,
     test_setup: bool,
 ) -> anyhow::Result<Config> {
     let account = accounts::BRIDGE;
@@ -117,7 +145,7 @@ fn demo_config(
             "limits": { "requestsPerSecond": 0 },
             "writes": { "enabled": true, "confirmDestructive": !test_setup },
             "trends": { "ingestMinutes": 15 },
-            "camber": { "allow": "all-active" },
+            "camber": { "allow": "all-active", "config": [run_config] },
         })
         .to_string(),
     );
@@ -159,10 +187,7 @@ fn mapped_site(file: &Path) -> anyhow::Result<String> {
         KnowledgeState::Missing
     ) {
         let text = demo_model::harborview()?.to_text("the demo site", DocumentFormat::Yaml)?;
-        let mut staged = Staged::create(file.with_extension("yaml.new"), file.to_owned())?;
-        staged.fill(text.as_bytes())?;
-        staged.sync()?;
-        staged.commit()?;
+        write_whole(file, &text)?;
     }
     let snapshot = KnowledgeStore::open(file).snapshot();
     if let KnowledgeState::Unreadable(error) = &snapshot.state {

@@ -3,7 +3,7 @@
 //! - [`arguments`]: what can be typed.
 //! - [`assembly`]: configuration → a bridge that can be served; [`metric_sources`]: what its parts tell the metrics.
 //! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`ingest`], [`trends`],
-//!   [`camber`], [`docs`]: one file per command.
+//!   [`camber`] with [`init_run_config`], [`docs`]: one file per command.
 //! - [`ingest_schedule`]: ingest in the background of a bridge that serves.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
 //! - [`output`], [`logging`], [`shutdown`]: what is printed, log lines, signals.
@@ -22,6 +22,7 @@ pub mod docs;
 pub mod ingest;
 pub mod ingest_schedule;
 pub mod init;
+pub mod init_run_config;
 pub mod knowledge_lock;
 pub mod logging;
 pub mod metric_sources;

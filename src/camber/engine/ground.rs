@@ -206,7 +206,7 @@ fn template(
 fn check_source(call: &Call<'_>, file: &RunConfigFile) -> Result<(), CapabilityError> {
     if let Some(Source::Folder(_)) = &file.config.source {
         return Err(CapabilityError::invalid(
-            "the run configuration reads folders of CSV files; import them into the store with `niagara-bridge store import` \
+            "the run configuration reads folders of CSV files; import them into the store with `niagara-bridge trends import` \
              and give it a source of kind store",
         ));
     }

@@ -1,0 +1,270 @@
+//! `camber init-config`: a run configuration out of the site's model (Engine §5).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Context;
+use niagara_analytics::families;
+use serde_json::{Map, Value, json};
+
+use super::arguments::InitConfigOptions;
+use super::output;
+use super::shutdown::Ending;
+use crate::durable_file::Staged;
+use crate::knowledge::{Equipment, KnowledgeModel, KnowledgeState, KnowledgeStore};
+use crate::trends::ingest::mapped_points::mapped_points;
+use crate::trends::store::FacilityId;
+
+/// Families whose air comes from an air handler; what heats them is no group of zones.
+const ZONE_UNITS: [&str; 2] = ["terminal", "fan_coil"];
+const AIR_HANDLER: &str = "air_handler";
+const HEAT_PUMP: &str = "heat_pump";
+
+/// Types of spaces in which several heat pumps can work against each other.
+const ROOMS: [&str; 2] = ["room", "zone"];
+
+/// Writes the configuration of a facility to a file, or to standard output.
+///
+/// # Errors
+/// The model cannot be read or maps nothing, the id is none, or the file cannot be written.
+pub fn run(options: &InitConfigOptions) -> anyhow::Result<Ending> {
+    let facility = FacilityId::parse(&options.facility)?;
+    let snapshot = KnowledgeStore::open(&options.knowledge).snapshot();
+    match &snapshot.state {
+        KnowledgeState::Unreadable(error) | KnowledgeState::Lost(error) => {
+            anyhow::bail!("{error}")
+        }
+        KnowledgeState::Missing => anyhow::bail!(
+            "there is no knowledge file {}; name it with --knowledge",
+            options.knowledge.display()
+        ),
+        KnowledgeState::Loaded => {}
+    }
+    let text = draft(&snapshot.model, &facility)?;
+    match &options.output {
+        None => output::print(&text)?,
+        Some(path) => write_new(path, &text)?,
+    }
+    Ok(Ending::Finished)
+}
+
+/// An existing file may hold a person's work.
+fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !path.exists(),
+        "{} exists already; choose another --output, or remove it",
+        path.display()
+    );
+    let staged_name = path.with_extension("yaml.new");
+    let mut staged = Staged::create(staged_name, path.to_owned())?;
+    staged.fill(text.as_bytes())?;
+    staged.sync()?;
+    staged.commit()?;
+    Ok(())
+}
+
+/// The configuration as YAML: every class of mapped equipment, the weather that all share, and who serves whom.
+///
+/// # Errors
+/// The model maps no equipment that could be judged.
+pub fn draft(model: &KnowledgeModel, facility: &FacilityId) -> anyhow::Result<String> {
+    let site = Site::of(model);
+    anyhow::ensure!(
+        !site.classes.is_empty(),
+        "the knowledge model maps no equipment with a class and a role that rules know; map points first"
+    );
+    let classes: BTreeSet<&str> = site.classes.values().copied().collect();
+    let mut content = Map::new();
+    let station = &model.document().station;
+    let name = station.get("name").and_then(Value::as_str);
+    content.insert("site".to_owned(), json!(name.unwrap_or(facility.as_str())));
+    content.insert(
+        "source".to_owned(),
+        json!({"kind": "store", "facility_id": facility.as_str()}),
+    );
+    if let Some(weather) = site.weather() {
+        content.insert(
+            "shared_oat".to_owned(),
+            json!({"equip": weather, "role": "oat"}),
+        );
+    }
+    let entries: Vec<Value> = classes
+        .iter()
+        .map(|class| json!({ "class": class }))
+        .collect();
+    content.insert("equipment".to_owned(), json!(entries));
+    let parents = site.parents();
+    if !parents.is_empty() {
+        content.insert("topology".to_owned(), json!({ "parents": parents }));
+    }
+    let body = serde_yaml::to_string(&Value::Object(content))
+        .context("the configuration cannot be written as YAML")?;
+    Ok(format!(
+        "# Run configuration of {facility}, derived from the site's model by `niagara-bridge camber init-config`.\n\
+         # Without a list of rules all run at their defaults; rules, their parameters and a trust floor can be added here.\n\
+         {body}"
+    ))
+}
+
+/// The mapped equipment of a model.
+struct Site<'a> {
+    model: &'a KnowledgeModel,
+    /// Class by equipment.
+    classes: BTreeMap<&'a str, &'static str>,
+    /// Equipment and CAMBER role.
+    points: BTreeSet<(&'a str, &'static str)>,
+}
+
+impl<'a> Site<'a> {
+    fn of(model: &'a KnowledgeModel) -> Self {
+        let mut site = Self {
+            model,
+            classes: BTreeMap::new(),
+            points: BTreeSet::new(),
+        };
+        for point in mapped_points(model, &BTreeSet::new()).points {
+            // The ids live as long as the model.
+            if let Some(equipment) = model.equipment(&point.equip) {
+                site.classes.insert(&equipment.id, point.equip_class);
+                site.points.insert((&equipment.id, &point.role.role));
+            }
+        }
+        site
+    }
+
+    fn family(&self, equip: &str) -> Option<&'static str> {
+        families::family(self.classes.get(equip)?)
+    }
+
+    /// The first weather station that stores the outdoor temperature.
+    fn weather(&self) -> Option<&'a str> {
+        self.classes.keys().copied().find(|equip| {
+            self.family(equip) == Some("weather") && self.points.contains(&(*equip, "oat"))
+        })
+    }
+
+    /// Parents of each equipment that has any.
+    fn parents(&self) -> BTreeMap<&'a str, Value> {
+        self.model
+            .document()
+            .equipment
+            .iter()
+            .filter(|entry| self.classes.contains_key(entry.id.as_str()))
+            .filter_map(|entry| {
+                let parents = self.parents_of(entry);
+                let told = match parents.as_slice() {
+                    [] => return None,
+                    [one] => json!(one),
+                    several => json!(several),
+                };
+                Some((entry.id.as_str(), told))
+            })
+            .collect()
+    }
+
+    fn parents_of(&self, entry: &'a Equipment) -> Vec<&'a str> {
+        let family = self.family(&entry.id);
+        if family == Some(HEAT_PUMP) {
+            // Rooms group heat pumps; the loop that serves them does not.
+            return self.room(entry).into_iter().collect();
+        }
+        let served: Vec<&str> = entry
+            .served_by()
+            .filter(|id| *id != entry.id && self.classes.contains_key(id))
+            .collect();
+        if !family.is_some_and(|family| ZONE_UNITS.contains(&family)) {
+            return served;
+        }
+        let handlers: Vec<&str> = served
+            .iter()
+            .copied()
+            .filter(|id| self.family(id) == Some(AIR_HANDLER))
+            .collect();
+        match handlers.is_empty() {
+            false => handlers,
+            true => self.handler_of_space(entry).into_iter().collect(),
+        }
+    }
+
+    fn room(&self, entry: &'a Equipment) -> Option<&'a str> {
+        let space = self.model.space(entry.space.as_deref()?)?;
+        let kind = space.space_type.as_deref()?;
+        ROOMS.contains(&kind).then_some(space.id.as_str())
+    }
+
+    /// The only air handler of the space in which a unit is.
+    fn handler_of_space(&self, entry: &Equipment) -> Option<&'a str> {
+        let space = entry.space.as_deref()?;
+        let mut handlers = self.model.document().equipment.iter().filter(|other| {
+            other.space.as_deref() == Some(space) && self.family(&other.id) == Some(AIR_HANDLER)
+        });
+        match (handlers.next(), handlers.next()) {
+            (Some(only), None) => Some(&only.id),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::camber::run_config::RunConfigFile;
+    use crate::knowledge::demo_model;
+
+    fn facility() -> FacilityId {
+        FacilityId::parse("harborview").unwrap()
+    }
+
+    #[test]
+    fn the_shipped_configuration_of_the_demo_site_is_what_its_model_gives() {
+        let model = KnowledgeModel::new(demo_model::harborview().unwrap());
+        assert_eq!(
+            draft(&model, &facility()).unwrap(),
+            crate::cli::demo::RUN_CONFIG
+        );
+    }
+
+    #[test]
+    fn what_is_drafted_can_be_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let knowledge = folder.path().join("knowledge.yaml");
+        let text = "schema_version: 1\nstation: {id: hq, name: Head office}\n\
+            spaces:\n  - {id: room-1, type: room}\n  - {id: floor-1, type: floor}\n\
+            equipment_types: []\nequipment:\n\
+            \x20 - {id: ahu-1, type: ahu, space: floor-1, points: {supply_air_temp: 'station:|slot:/a'}}\n\
+            \x20 - {id: vav-1, type: vav, served_by: [ahu-1, b-1], points: {space_temp: 'station:|slot:/b'}}\n\
+            \x20 - {id: vav-2, type: vav, space: floor-1, points: {space_temp: 'station:|slot:/c'}}\n\
+            \x20 - {id: hp-1, type: heat-pump, space: room-1, served_by: b-1, points: {space_temp: 'station:|slot:/d'}}\n\
+            \x20 - {id: b-1, type: boiler, points: {boiler_status: 'station:|slot:/e'}}\n";
+        std::fs::write(&knowledge, text).unwrap();
+        let output = folder.path().join("run.yaml");
+        let options = InitConfigOptions {
+            facility: "hq".to_owned(),
+            knowledge,
+            output: Some(output.clone()),
+        };
+        run(&options).unwrap();
+        let file = RunConfigFile::read(&output).unwrap();
+        assert_eq!(file.facility, "hq");
+        let classes: Vec<&str> = file
+            .config
+            .equipment
+            .iter()
+            .map(|entry| entry.class.as_str())
+            .collect();
+        assert_eq!(classes, ["AHU", "Boiler", "HeatPump", "VAV"]);
+        let topology = file.config.topology.unwrap().resolved([]).topology;
+        assert_eq!(topology.group("vav-1"), Some("ahu-1"));
+        assert_eq!(topology.group("vav-2"), Some("ahu-1"));
+        assert_eq!(topology.group("hp-1"), Some("room-1"));
+        let again = run(&options).unwrap_err().to_string();
+        assert!(again.contains("exists already"), "{again}");
+        let none = InitConfigOptions {
+            knowledge: PathBuf::from("nowhere.yaml"),
+            ..options
+        };
+        assert!(run(&none).is_err());
+    }
+}
