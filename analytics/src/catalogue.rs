@@ -63,6 +63,8 @@ pub enum ParameterKind {
     Choice,
     List,
     KeywordOrNumber,
+    /// One number, or a number for each equipment.
+    NumberOrMapping,
     Mapping,
     #[serde(other)]
     Other,

@@ -203,6 +203,9 @@ fn check(rule: &str, parameter: &RuleParameter, value: &Value) -> Result<(), Par
         {
             refuse("it must be a number or one of its keywords")
         }
+        ParameterKind::NumberOrMapping if !value.is_number() && !value.is_object() => {
+            refuse("it must be a number, or an object of numbers")
+        }
         ParameterKind::Mapping if !value.is_object() && !value.is_null() => {
             refuse("it must be an object")
         }

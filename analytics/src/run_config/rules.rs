@@ -35,6 +35,13 @@ pub struct ChosenRule {
     pub wanted: Vec<String>,
 }
 
+impl ChosenRule {
+    /// Whether it groups equipment by a topology: always, or because a parameter asks for it (Air rules §2.5).
+    pub fn wants_topology(&self) -> bool {
+        self.entry.wants_topology || self.parameters.flag("group_by_topology")
+    }
+}
+
 /// What a caller says of the rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RuleRequest<'a> {

@@ -136,7 +136,7 @@ impl Run<'_> {
 
     /// The guess from names, for rules that want a topology and have none declared.
     fn named_topology(&self) -> Option<Topology> {
-        let wanted = self.rules.iter().any(|rule| rule.entry.wants_topology);
+        let wanted = self.rules.iter().any(ChosenRule::wants_topology);
         (self.topology.is_none() && wanted).then(|| {
             Topology::named(
                 self.frames
@@ -229,7 +229,7 @@ impl Run<'_> {
             .collect();
         let topology = self
             .topology
-            .or_else(|| named.filter(|_| rule.entry.wants_topology));
+            .or_else(|| named.filter(|_| rule.wants_topology()));
         let Analysis::Fleet(analyse) = rule.code.analysis else {
             return Judged::default();
         };

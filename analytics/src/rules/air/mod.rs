@@ -7,6 +7,7 @@ pub mod cohort;
 pub mod cohort_starvation;
 pub mod control_hunting;
 pub mod damper_census;
+pub mod dcv;
 pub mod economizer_high_limit;
 mod economizer_mode;
 pub mod filter_fouling;
@@ -48,6 +49,8 @@ pub const RULES: &[RuleCode] = &[
     cohort::SPACE_TEMP,
     control_hunting::RULE,
     damper_census::RULE,
+    dcv::RULE,
+    dcv::SYSTEM,
     economizer_high_limit::RULE,
     filter_fouling::RULE,
     g36_afdd::RULE,
