@@ -90,7 +90,7 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
         return Some(not_judged(0, "the plant never ran"));
     }
     let least = parameters.count("min_running");
-    if n < least {
+    if n < least.max(1) {
         let why = format!("{n} settled running samples of {least} needed");
         return Some(not_judged(n, &why).with_caveats(tracking.gate.caveat()));
     }
@@ -278,5 +278,20 @@ mod tests {
         let verdict = testing::run(&RULE, &table, few).unwrap();
         assert_eq!(verdict.severity, Severity::Info);
         assert_eq!(verdict.metrics.get("above_pct"), Some(&json!(null)));
+    }
+
+    #[test]
+    fn no_sample_is_no_share_even_when_none_is_needed() {
+        let table = hourly(
+            48,
+            &[
+                ("compressor_status", &|row| f64::from(u8::from(row == 5))),
+                ("chw_supply_temp_sp", &|_| 44.0),
+                ("chw_supply_temp", &|_| 48.0),
+            ],
+        );
+        let verdict = testing::run(&RULE, &table, json!({"min_running": 0})).unwrap();
+        assert_eq!(verdict.severity, Severity::Info);
+        assert_eq!(verdict.metrics.as_number("n_running"), Some(0.0));
     }
 }
