@@ -6,7 +6,7 @@
 //! - [`run_config`]: what is run over which equipment.
 //! - [`run_frame`], [`topology`]: what a run judges of an equipment, and which equipment serves which.
 //! - [`numeric`]: the rounding, quantiles and spreads that all texts agree on.
-//! - [`masks`], [`psychrometrics`], [`wet_bulb`]: sets of samples; moist air.
+//! - [`masks`], [`psychrometrics`], [`wet_bulb`], [`refrigerants`]: sets of samples; moist air; saturation.
 //! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
 //! - [`gates`], [`occupancy`], [`masks`]: which samples count: fan on, plant running, occupied.
 //! - [`trust`]: how far a trend can be trusted.
@@ -28,6 +28,7 @@ pub mod numeric;
 pub mod occupancy;
 pub mod parameters;
 pub mod psychrometrics;
+pub mod refrigerants;
 pub mod resample;
 pub mod roles;
 pub mod rules;

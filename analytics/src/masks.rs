@@ -20,6 +20,11 @@ pub fn where_pair(one: &[f64], other: &[f64], condition: impl Fn(f64, f64) -> bo
         .collect()
 }
 
+/// A value for each row out of two.
+pub fn paired(one: &[f64], other: &[f64], value: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+    one.iter().zip(other).map(|(a, b)| value(*a, *b)).collect()
+}
+
 /// Where there is a value.
 pub fn present(values: &[f64]) -> Vec<bool> {
     where_value(values, |value| !value.is_nan())

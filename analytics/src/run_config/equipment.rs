@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::section::{ConfigError, Section};
+use crate::refrigerants;
 use crate::roles;
 
 /// What the class `TERMINAL` stands for.
 const TERMINAL: [&str; 3] = ["VAV", "CAV", "FCAV"];
-
-/// Refrigerants whose saturation curves are known.
-const REFRIGERANTS: [&str; 5] = ["R-410A", "R-134a", "R-22", "R-32", "R-744"];
 
 /// One entry: the equipment of a class.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,12 +47,19 @@ impl EquipmentEntry {
         }
         let refrigerant = match section.text("refrigerant")? {
             None => None,
-            Some(name) => Some(known_refrigerant(name).ok_or_else(|| {
-                section.refuse(
-                    "refrigerant",
-                    format!("{name:?} is unknown; known are {}", REFRIGERANTS.join(", ")),
-                )
-            })?),
+            Some(name) => Some(
+                refrigerants::named(name)
+                    .map(|(known, _)| known.to_owned())
+                    .ok_or_else(|| {
+                        section.refuse(
+                            "refrigerant",
+                            format!(
+                                "{name:?} is unknown; known are {}",
+                                refrigerants::names().join(", ")
+                            ),
+                        )
+                    })?,
+            ),
         };
         let equips = section
             .texts("equip")?
@@ -75,20 +80,6 @@ impl EquipmentEntry {
             own => own == class,
         }
     }
-}
-
-/// Spelled with or without the hyphen, in any case.
-fn known_refrigerant(name: &str) -> Option<String> {
-    let plain = |name: &str| {
-        name.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-            .to_ascii_uppercase()
-    };
-    REFRIGERANTS
-        .iter()
-        .find(|known| plain(known) == plain(name))
-        .map(|known| (*known).to_owned())
 }
 
 /// One equipment of a run.
@@ -193,7 +184,7 @@ mod tests {
             ),
             (
                 json!({"class": "AHU", "refrigerant": "R-9"}),
-                "known are R-410A",
+                "known are R-134a",
             ),
             (json!({"class": "AHU", "equip": 7}), "equipment[0].equip"),
         ] {
@@ -202,5 +193,7 @@ mod tests {
         }
         let known = entry(json!({"class": "DX", "refrigerant": "r410a"})).unwrap();
         assert_eq!(known.refrigerant.as_deref(), Some("R-410A"));
+        let known = entry(json!({"class": "DX", "refrigerant": "CO2"})).unwrap();
+        assert_eq!(known.refrigerant.as_deref(), Some("R-744"));
     }
 }
