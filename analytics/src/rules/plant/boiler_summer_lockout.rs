@@ -1,6 +1,6 @@
 //! Boilers that fire in warm weather (Plant rules §2.2).
 
-use super::hot_water::HotWaterPlant;
+use super::hot_water::{self, HotWaterPlant};
 use super::run_gates::Firing;
 use crate::finding::{Judgement, Metrics, Severity, Verdict};
 use crate::frame::Frame;
@@ -9,9 +9,6 @@ use crate::rules::RuleCode;
 
 /// The rule.
 pub const RULE: RuleCode = RuleCode::equipment("boiler_summer_lockout", analyse).judged_by(judge);
-
-const WARN_PCT: f64 = 5.0;
-const FAULT_PCT: f64 = 20.0;
 
 fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
     let equip = frame.equip();
@@ -40,7 +37,7 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
         .number_or_null("max_oat_running_f", plant.max_oat_running_f);
     firing.mark(&mut metrics);
     let severity = match plant.summer_run_pct {
-        Some(share) => Severity::at_least(share, WARN_PCT, FAULT_PCT),
+        Some(share) => hot_water::summer_severity(share),
         None => Severity::Info,
     };
     let mut caveats = Vec::from_iter(firing.caveat());

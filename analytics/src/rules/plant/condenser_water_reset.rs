@@ -56,7 +56,9 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
     let is_reset = slope.is_some_and(|slope| slope >= flat);
     let median = numeric::median(&water);
     // Summed in the order of the reference: the median may lie exactly between two decimals.
-    let above = masks::paired(&water, &wet_bulb, |water, wet_bulb| water - (wet_bulb + design));
+    let above = masks::paired(&water, &wet_bulb, |water, wet_bulb| {
+        water - (wet_bulb + design)
+    });
     let mut metrics = Metrics::new();
     metrics
         .rounded("cws_median_f", median, 1)
@@ -81,7 +83,8 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
         true => (Severity::Ok, "it is reset"),
         false => (Severity::Warn, "it is not reset"),
     };
-    let summary = format!("{equip}: condenser water is at {median:.1} °F (median); {told}: {reset}.");
+    let summary =
+        format!("{equip}: condenser water is at {median:.1} °F (median); {told}: {reset}.");
     let sea_level = (operation.wet_bulb.basis == WetBulbBasis::SeaLevel).then(|| {
         "The wet bulb is formed from temperature and humidity at sea level: at altitude it reads high, and the slope shifts. \
          Set elevation_ft or pressure_psia."
@@ -129,7 +132,10 @@ mod tests {
             &[("cw_supply_temp", &|_| 75.0), ("wetbulb_temp", &|_| 50.0)],
             json!({}),
         );
-        assert_eq!(constant.metrics.get("cws_slope_per_wetbulb"), Some(&Value::Null));
+        assert_eq!(
+            constant.metrics.get("cws_slope_per_wetbulb"),
+            Some(&Value::Null)
+        );
         assert_eq!(constant.severity, Severity::Warn);
     }
 
@@ -150,7 +156,13 @@ mod tests {
 
     #[test]
     fn temperature_alone_makes_no_wet_bulb() {
-        let none = verdict(&[("cw_supply_temp", &|_| 75.0), ("oat", &|_| 80.0)], json!({}));
-        assert_eq!((none.severity, none.metrics.as_map().len()), (Severity::Info, 0));
+        let none = verdict(
+            &[("cw_supply_temp", &|_| 75.0), ("oat", &|_| 80.0)],
+            json!({}),
+        );
+        assert_eq!(
+            (none.severity, none.metrics.as_map().len()),
+            (Severity::Info, 0)
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! How a hot-water plant ran in occupied hours (Plant rules §1.9).
 
 use super::run_gates::Firing;
+use crate::finding::Severity;
 use crate::frame::Frame;
 use crate::masks;
 use crate::numeric;
@@ -9,6 +10,8 @@ use crate::occupancy::{self, Schedule};
 /// Slope in °F of supply per °F outdoors below which the supply is reset.
 const RESET_SLOPE: f64 = -0.05;
 const MIN_DELTA_SAMPLES: usize = 10;
+/// Percentages of running above the lockout: warn, fault.
+const SUMMER_LIMITS: (f64, f64) = (5.0, 20.0);
 
 /// Figures of a plant over the weekday hours 07:00 to 18:00 with a known firing.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +101,14 @@ pub fn slope_over(x: &[f64], y: &[f64], within: &[bool]) -> Option<f64> {
     numeric::fitted_slope(&x, &y)
 }
 
-fn summer_run(oat: &[f64], duty: &[f64], considered: &[bool], lockout_f: f64) -> Option<f64> {
+/// What a share of running above the lockout is worth.
+pub fn summer_severity(share_pct: f64) -> Severity {
+    Severity::at_least(share_pct, SUMMER_LIMITS.0, SUMMER_LIMITS.1)
+}
+
+/// Share of running, weighted by duty, at outdoor temperatures above a lockout, in percent; 0 when nothing runs, none
+/// without an outdoor temperature while it does (Plant rules §1.9).
+pub fn summer_run(oat: &[f64], duty: &[f64], considered: &[bool], lockout_f: f64) -> Option<f64> {
     let firing = masks::and(considered, &masks::where_value(duty, |duty| duty > 0.0));
     if !firing.contains(&true) {
         return Some(0.0);

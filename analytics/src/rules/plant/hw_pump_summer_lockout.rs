@@ -88,7 +88,9 @@ struct Occupied<'a> {
 /// None with why not.
 fn occupied<'a>(frame: &Frame<'a>) -> Result<Occupied<'a>, &'static str> {
     if !HOT_WATER_ROLES.iter().any(|role| frame.has(role)) {
-        return Err("Nothing places the pump on a hot-water loop: map its water, its boiler, or its speed or flow.");
+        return Err(
+            "Nothing places the pump on a hot-water loop: map its water, its boiler, or its speed or flow.",
+        );
     }
     let Some(running) = Running::of(frame) else {
         return Err("No signal of the pump has any sample.");
@@ -169,7 +171,8 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
     }
     if summer.is_none() {
         caveats.push(
-            "The summer lockout was not evaluated: no outdoor temperature while the pump runs.".to_owned(),
+            "The summer lockout was not evaluated: no outdoor temperature while the pump runs."
+                .to_owned(),
         );
     }
     if summer.is_some_and(|summer| summer > 0.0) && boiler_off.is_none() {
@@ -178,7 +181,8 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
         );
     }
     let severity = summer.map_or(Severity::Info, hot_water::summer_severity);
-    let mut summary = format!("{equip}: the hot-water pump runs {running_pct:.0} % of occupied time");
+    let mut summary =
+        format!("{equip}: the hot-water pump runs {running_pct:.0} % of occupied time");
     summary += &match summer {
         Some(summer) => format!("; {summer:.0} % of that above {lockout:.0} °F outdoors"),
         None => "; the summer lockout was not evaluated".to_owned(),
@@ -236,9 +240,13 @@ mod tests {
 
     #[test]
     fn flow_tells_running_with_a_caveat() {
-        let (found, flagged) = verdict(&[("hw_flow", &|row| if row % 24 < 16 { 100.0 } else { 1.0 })]);
+        let (found, flagged) =
+            verdict(&[("hw_flow", &|row| if row % 24 < 16 { 100.0 } else { 1.0 })]);
         assert_eq!((found.severity, flagged), (Severity::Warn, Some(10)));
-        assert_eq!(found.metrics.get("run_source"), Some(&json!("hot-water flow")));
+        assert_eq!(
+            found.metrics.get("run_source"),
+            Some(&json!("hot-water flow"))
+        );
         assert_eq!(found.metrics.get("boiler_off_pct"), Some(&Value::Null));
         assert_eq!(found.caveats.len(), 2);
     }

@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::gates;
 use crate::masks;
 use crate::parameters::Parameters;
-use crate::psychrometrics::WetBulbFormula;
+use crate::wet_bulb::WetBulbFormula;
 
 /// Credible temperatures of condenser water and of a wet bulb (°F).
 const CREDIBLE_WATER: std::ops::RangeInclusive<f64> = 40.0..=120.0;

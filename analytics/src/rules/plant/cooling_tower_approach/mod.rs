@@ -35,9 +35,7 @@ fn run_gate(frame: &Frame<'_>) -> Option<(&'static str, Vec<bool>)> {
     let named = |name| move |mask| (name, mask);
     run_gates::status_on(frame, "pump_status")
         .map(named("pump_status"))
-        .or_else(|| {
-            run_gates::status_on(frame, "compressor_status").map(named("chiller_status"))
-        })
+        .or_else(|| run_gates::status_on(frame, "compressor_status").map(named("chiller_status")))
         .or_else(|| {
             let flow = frame.with_data("cw_flow")?;
             run_gates::above_peak_share(flow, FLOWING_SHARE).map(named("cw_flow"))
@@ -78,7 +76,10 @@ fn operation(
             masks::narrow(&mut judged, &wet_bulb_source::fan_runs(&speed));
             if let Some(least) = parameters.optional("min_effort_pct") {
                 let n_running = masks::count(&judged);
-                masks::narrow(&mut judged, &masks::where_value(&speed, |speed| speed >= least));
+                masks::narrow(
+                    &mut judged,
+                    &masks::where_value(&speed, |speed| speed >= least),
+                );
                 n_low_effort = Some(n_running - masks::count(&judged));
             }
         }
@@ -120,11 +121,19 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
     let Some(operation) = operation(frame, parameters, running) else {
         return Some(without_operation(frame, parameters, gate));
     };
-    Some(judged_verdict(frame, parameters, &operation, gate.map(|(name, _)| name)))
+    Some(judged_verdict(
+        frame,
+        parameters,
+        &operation,
+        gate.map(|(name, _)| name),
+    ))
 }
 
 fn decline(frame: &Frame<'_>, metrics: Metrics, why: &str, caveat: &str) -> Verdict {
-    let summary = format!("{}: the tower's approach was not judged: {why}.", frame.equip());
+    let summary = format!(
+        "{}: the tower's approach was not judged: {why}.",
+        frame.equip()
+    );
     Verdict::info(metrics, summary).with_caveat(caveat)
 }
 
