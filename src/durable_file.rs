@@ -70,6 +70,11 @@ impl Staged {
         Ok(())
     }
 
+    /// The open file, for content that comes in portions; [`Staged::fill`] ends it.
+    pub fn file(&mut self) -> Option<&mut File> {
+        self.file.as_mut()
+    }
+
     /// Brings the content to the disk and closes the file.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -54,6 +54,9 @@ pub struct IngestArguments {
     /// Read everything in the range again and put it in the place of all that is stored of the facility.
     #[arg(long)]
     pub force: bool,
+    /// With --force: do so although fewer samples can be read than are stored.
+    #[arg(long, requires = "force")]
+    pub yes: bool,
     /// Only show what would be read; nothing on disk changes.
     #[arg(long)]
     pub dry_run: bool,
@@ -121,6 +124,11 @@ async fn ingest_once(
             ))?;
         } else {
             output::print(&plan.table())?;
+            if let Some(stored) = stored(&root, &plan).filter(|_| arguments.force) {
+                output::print(&format!(
+                    "\nAll of this would take the place of the {stored} samples that are stored.\n"
+                ))?;
+            }
         }
         return Ok(());
     }
@@ -140,6 +148,13 @@ async fn ingest_once(
         output::print(&report.to_text())?;
     }
     Ok(())
+}
+
+/// Samples of the facility that are stored now; none when there is nothing that could be replaced.
+fn stored(root: &Path, plan: &IngestPlan) -> Option<u64> {
+    let store = TrendStore::open(root.to_owned()).ok()?;
+    let view = store.view(&plan.facility).ok()?;
+    Some(view.readable_rows())
 }
 
 /// Where the bridge keeps its trends.
@@ -177,6 +192,7 @@ fn request(
     }
     request.only = arguments.equipment.iter().cloned().collect::<BTreeSet<_>>();
     request.force = arguments.force;
+    request.accept_less = arguments.yes;
     Ok(request)
 }
 
@@ -265,6 +281,7 @@ mod tests {
             to: to.map(str::to_owned),
             equipment: Vec::new(),
             force: false,
+            yes: false,
             dry_run: false,
             json: false,
             store: None,

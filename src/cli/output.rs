@@ -13,7 +13,8 @@ use crate::secrecy::mask;
 /// # Errors
 /// Standard output cannot be written, for example because the disk behind it is full.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    print_bytes(text.as_bytes())
+    written(&mut std::io::stdout().lock(), text.as_bytes())
+        .context("standard output cannot be written")
 }
 
 /// Prints what exists nowhere else: that nobody read it is a failure.
@@ -27,12 +28,47 @@ pub fn hand_over(text: &str) -> anyhow::Result<()> {
         .context("standard output cannot be written")
 }
 
-/// The same as [`print`] for what is no text.
-///
-/// # Errors
-/// As [`print`].
-pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
-    written(&mut std::io::stdout().lock(), bytes).context("standard output cannot be written")
+/// Standard output for what comes in portions; remembers that nobody reads any longer.
+#[derive(Debug, Default)]
+pub struct Portions {
+    gone: bool,
+}
+
+impl Portions {
+    /// The outcome of what was written: that the reader has gone is no failure.
+    ///
+    /// # Errors
+    /// As [`print`].
+    pub fn ended<T, E>(mut self, outcome: Result<T, E>) -> anyhow::Result<()>
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let flushed = self.flush();
+        match outcome {
+            _ if self.gone => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(_) => flushed.context("standard output cannot be written"),
+        }
+    }
+
+    fn noted<T>(&mut self, outcome: std::io::Result<T>) -> std::io::Result<T> {
+        if let Err(error) = &outcome {
+            self.gone |= error.kind() == ErrorKind::BrokenPipe;
+        }
+        outcome
+    }
+}
+
+impl Write for Portions {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let outcome = std::io::stdout().write(bytes);
+        self.noted(outcome)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let outcome = std::io::stdout().flush();
+        self.noted(outcome)
+    }
 }
 
 fn written(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {

@@ -155,6 +155,7 @@ pub fn run(options: &StoreOptions, log: &LogOptions) -> anyhow::Result<Ending> {
         StoreCommand::Compact { facility: id } => {
             let packed = compact(&store, facility(id)?)?;
             show(json, &packed, &packed_text(&packed))?;
+            check_done(packed.iter().map(|facility| &facility.problem))?;
         }
         StoreCommand::Prune {
             before,
@@ -163,6 +164,7 @@ pub fn run(options: &StoreOptions, log: &LogOptions) -> anyhow::Result<Ending> {
         } => {
             let pruned = prune(&store, facility(id)?, *before, *yes)?;
             show(json, &pruned, &pruned_text(&pruned))?;
+            check_done(pruned.iter().map(|facility| &facility.problem))?;
         }
         StoreCommand::Remove {
             facility: id,
@@ -178,7 +180,7 @@ pub fn run(options: &StoreOptions, log: &LogOptions) -> anyhow::Result<Ending> {
             }
             let mut writer = writer(&store)?;
             writer.remove(&id, reason)?;
-            writer.rebuild_catalogue()?;
+            catalogue(&mut writer)?;
             let done = json!({"facility_id": id.as_str(), "removed": true});
             show(json, &done, &format!("Removed facility \"{id}\".\n"))?;
         }
@@ -323,6 +325,9 @@ struct Packed {
     facility_id: String,
     #[serde(flatten)]
     report: CompactReport,
+    /// Why it was left as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
 }
 
 fn compact(store: &TrendStore, only: Option<FacilityId>) -> Result<Vec<Packed>, StoreError> {
@@ -333,13 +338,41 @@ fn compact(store: &TrendStore, only: Option<FacilityId>) -> Result<Vec<Packed>, 
     let mut writer = writer(store)?;
     let mut packed = Vec::new();
     for facility in facilities {
+        let (report, problem) = done_or_told(writer.compact(&facility))?;
         packed.push(Packed {
-            report: writer.compact(&facility)?,
+            report,
             facility_id: facility.as_str().to_owned(),
+            problem,
         });
     }
-    writer.rebuild_catalogue()?;
+    catalogue(&mut writer)?;
     Ok(packed)
+}
+
+/// A facility that is damaged is told, and keeps nobody from the others.
+fn done_or_told<T: Default>(
+    outcome: Result<T, StoreError>,
+) -> Result<(T, Option<String>), StoreError> {
+    match outcome {
+        Err(error @ StoreError::Damaged { .. }) => Ok((T::default(), Some(error.to_string()))),
+        outcome => outcome.map(|report| (report, None)),
+    }
+}
+
+/// Writes the catalogue, so that readers need not look into parts. What was done stands even if one cannot be written because
+/// a facility is damaged: readers then look into the parts.
+fn catalogue(writer: &mut StoreWriter<'_>) -> Result<(), StoreError> {
+    match writer.rebuild_catalogue() {
+        Err(StoreError::Damaged { .. }) => Ok(()),
+        outcome => outcome.map(|_| ()),
+    }
+}
+
+fn check_done<'a>(problems: impl Iterator<Item = &'a Option<String>>) -> anyhow::Result<()> {
+    if problems.flatten().next().is_some() {
+        bail!("not all facilities could be worked on; see what is listed above");
+    }
+    Ok(())
 }
 
 #[derive(Debug, Serialize)]
@@ -347,6 +380,9 @@ struct Pruned {
     facility_id: String,
     #[serde(flatten)]
     report: PruneReport,
+    /// Why it was left as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
     /// False when it was only told.
     removed: bool,
 }
@@ -364,18 +400,19 @@ fn prune(
     let mut writer = really.then(|| writer(store)).transpose()?;
     let mut pruned = Vec::new();
     for facility in facilities {
-        let report = match &mut writer {
-            Some(writer) => writer.prune(&facility, before)?,
-            None => store.plan_prune(&facility, before)?,
-        };
+        let (report, problem) = done_or_told(match &mut writer {
+            Some(writer) => writer.prune(&facility, before),
+            None => store.plan_prune(&facility, before),
+        })?;
         pruned.push(Pruned {
             facility_id: facility.as_str().to_owned(),
+            problem,
             report,
             removed: really && report.parts > 0,
         });
     }
     if let Some(writer) = &mut writer {
-        writer.rebuild_catalogue()?;
+        catalogue(writer)?;
     }
     Ok(pruned)
 }
@@ -465,10 +502,15 @@ fn verdict_text(verdict: &StoreVerdict) -> String {
 
 fn packed_text(packed: &[Packed]) -> String {
     let mut text = String::new();
+    if packed.is_empty() {
+        text.push_str("The store is empty.\n");
+    }
     for facility in packed {
         let report = facility.report;
         // Writing to a String cannot fail.
-        let _ = if report.months == 0 {
+        let _ = if let Some(problem) = &facility.problem {
+            writeln!(text, "{}: left as it is: {problem}", facility.facility_id)
+        } else if report.months == 0 {
             writeln!(text, "{}: nothing to pack", facility.facility_id)
         } else {
             writeln!(
@@ -487,10 +529,15 @@ fn packed_text(packed: &[Packed]) -> String {
 
 fn pruned_text(pruned: &[Pruned]) -> String {
     let mut text = String::new();
+    if pruned.is_empty() {
+        text.push_str("The store is empty.\n");
+    }
     for facility in pruned {
         let report = facility.report;
         // Writing to a String cannot fail.
-        let _ = if report.parts == 0 {
+        let _ = if let Some(problem) = &facility.problem {
+            writeln!(text, "{}: left as it is: {problem}", facility.facility_id)
+        } else if report.parts == 0 {
             writeln!(text, "{}: nothing is that old", facility.facility_id)
         } else {
             writeln!(

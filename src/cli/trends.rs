@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -11,11 +12,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::output;
 use super::shutdown::Ending;
 use super::store::{StorePlace, folder};
-use crate::durable_file::Staged;
+use crate::durable_file::{Staged, failed, folder_of};
 use crate::trends::files::profile::PROFILES;
 use crate::trends::files::{
-    ExportFormat, FileBins, FileForm, FileImport, FrameExport, ImportReport, LongColumns, Mapping,
-    Profile,
+    ExportFormat, FileBins, FileForm, FileImport, FilesError, FrameExport, ImportReport,
+    LongColumns, Mapping, Profile,
 };
 use crate::trends::store::wall_clock::parse_bound;
 use crate::trends::store::{BinWidth, FacilityId, TrendStore, Window};
@@ -56,8 +57,8 @@ pub struct ExportArguments {
     /// First time, on the clock of the site: 2026-03-01 or 2026-03-01T06:00.
     #[arg(long, value_parser = bound)]
     pub from: Option<i64>,
-    /// Last time; a day alone is its midnight.
-    #[arg(long, value_parser = bound)]
+    /// Last time; a day alone is taken to its end.
+    #[arg(long, value_parser = last)]
     pub to: Option<i64>,
     /// Mean values of this width instead of single samples, such as 15min or 1h.
     #[arg(long, value_parser = width)]
@@ -150,6 +151,19 @@ fn bound(text: &str) -> Result<i64, String> {
         .ok_or_else(|| "write a day as 2026-03-01 or a time as 2026-03-01T06:00".to_owned())
 }
 
+/// As [`bound`], but of a day its last moment, as for `ingest --to`.
+fn last(text: &str) -> Result<i64, String> {
+    let stamp = bound(text)?;
+    let is_day = !text.contains([':', 'T', ' ']);
+    Ok(match is_day {
+        true => stamp.saturating_add(NANOS_PER_DAY - 1),
+        false => stamp,
+    })
+}
+
+/// Stamps of the store count nanoseconds.
+const NANOS_PER_DAY: i64 = 86_400 * 1_000_000_000;
+
 fn width(text: &str) -> Result<BinWidth, String> {
     BinWidth::parse(text).ok_or_else(|| "write a width such as 15min or 1h".to_owned())
 }
@@ -190,19 +204,85 @@ fn run_export(store: &TrendStore, arguments: &ExportArguments) -> anyhow::Result
         FormatName::Arrow => ExportFormat::Arrow,
     };
     let Some(path) = &arguments.output else {
-        let mut bytes = Vec::new();
-        export.write(store, format, &mut bytes)?;
-        return output::print_bytes(&bytes);
+        let mut out = BufWriter::with_capacity(PORTION, output::Portions::default());
+        let outcome = export.write(store, format, &mut out);
+        let outcome = outcome.and_then(|rows| {
+            out.flush()
+                .map_err(|error| FilesError::Write(error.to_string()))?;
+            Ok(rows)
+        });
+        // What the buffer still holds after a failure is not for the reader.
+        let (portions, _) = out.into_parts();
+        return portions.ended(outcome);
     };
-    let mut bytes = Vec::new();
-    let rows = export.write(store, format, &mut bytes)?;
-    let mut temp = path.as_os_str().to_owned();
-    temp.push(".new");
-    let mut staged = Staged::create(temp.into(), path.clone())?;
-    staged.fill(&bytes)?;
-    staged.commit()?;
+    let rows = match Target::of(path) {
+        Target::File(target) => {
+            let mut temp = target.as_os_str().to_owned();
+            temp.push(".new");
+            let mut staged = Staged::create(temp.into(), target)?;
+            let rows = match staged.file() {
+                Some(file) => write_to(&export, store, format, file)?,
+                None => 0,
+            };
+            // Its rights become those of the file that it replaces.
+            staged.fill(&[])?;
+            staged.commit()?;
+            rows
+        }
+        Target::Stream => {
+            let mut stream = std::fs::OpenOptions::new()
+                .write(true)
+                .open(path)
+                .map_err(failed("open", path))?;
+            write_to(&export, store, format, &mut stream)?
+        }
+    };
     output::say(&format!("{rows} rows were written to {}.", path.display()));
     Ok(())
+}
+
+/// How much of an export is kept before it is written.
+const PORTION: usize = 1 << 20;
+
+fn write_to(
+    export: &FrameExport,
+    store: &TrendStore,
+    format: ExportFormat,
+    file: &mut std::fs::File,
+) -> Result<u64, FilesError> {
+    let mut buffered = BufWriter::with_capacity(PORTION, file);
+    let rows = export.write(store, format, &mut buffered)?;
+    buffered
+        .flush()
+        .map_err(|error| FilesError::Write(error.to_string()))?;
+    Ok(rows)
+}
+
+/// What a name given for the output stands for.
+#[derive(Debug, PartialEq, Eq)]
+enum Target {
+    /// A file, there or not yet, that is replaced as a whole; behind a link the one that it leads to.
+    File(PathBuf),
+    /// A pipe or a device, which is written to: a file in its place would break whoever uses it.
+    Stream,
+}
+
+impl Target {
+    fn of(path: &Path) -> Self {
+        match std::fs::metadata(path) {
+            Ok(facts) if facts.is_file() => {
+                Self::File(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+            }
+            // A folder cannot be opened as a stream either; replacing it fails with a clear word.
+            Ok(facts) if !facts.is_dir() => Self::Stream,
+            Ok(_) => Self::File(path.to_owned()),
+            // Behind a link to a file that is still to be made.
+            Err(_) => Self::File(match std::fs::read_link(path) {
+                Ok(leads_to) => folder_of(path).join(leads_to),
+                Err(_) => path.to_owned(),
+            }),
+        }
+    }
 }
 
 fn run_import(store: &TrendStore, arguments: &ImportArguments) -> anyhow::Result<()> {

@@ -280,3 +280,33 @@ fn the_same_call_has_the_same_fact_ids_until_the_data_change() {
         "after an ingest a model must not cite what it read before"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn point_9_a_facility_that_cannot_be_listed_stays_in_the_listing_and_out_of_the_way() {
+    let yard = StoreYard::with_a_day();
+    let annex = yard.root().join("facility_id=annex");
+    std::fs::create_dir(&annex).expect("a folder");
+    std::os::unix::fs::symlink("/nowhere/at/all", annex.join("year=2024")).expect("a link");
+    let both = ["annex", "hq"];
+    let listed = yard
+        .call(&both, "facilities", json!({}))
+        .expect("a listing");
+    let row = |id: &str| {
+        let rows = listed.data["facilities"].as_array().expect("rows");
+        rows.iter()
+            .find(|row| row["facility_id"] == id)
+            .cloned()
+            .expect("a row")
+    };
+    assert_eq!(row("annex")["unavailable"], json!({"retryable": false}));
+    assert_eq!(row("annex")["start"], Value::Null);
+    assert_eq!(row("hq")["n_points"], 4);
+    let points = yard.call(&both, "points", json!({"facility_id": "hq"}));
+    assert_eq!(points.expect("points").data["count"], 4);
+    let error = yard
+        .call(&both, "points", json!({"facility_id": "annex"}))
+        .expect_err("a damaged facility");
+    assert_eq!(error.code, FailureCode::Unavailable);
+    assert_eq!(error.data["retryable"], false);
+}

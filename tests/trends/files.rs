@@ -283,6 +283,104 @@ fn damaged_files_are_named_with_their_line_and_store_nothing() {
     assert!(case.store.facilities().expect("a store").is_empty());
 }
 
+#[test]
+fn slips_of_whoever_imports_are_refused_before_anything_is_stored() {
+    let case = Case::new();
+    let file = case.file("log.csv", "time,OAT\n2024-03-01 00:00,20\n");
+    let with_unit = |role: &str, unit: &str| {
+        let mut import = case.import("{}", WIDE);
+        import.units.insert(role.into(), unit.into());
+        import
+    };
+    let data_set = FileImport {
+        facility: id("ds-office"),
+        ..case.import("{}", WIDE)
+    };
+    for (import, word) in [
+        // Stored as degF without a word otherwise.
+        (with_unit("oatt", "degC"), "no such role"),
+        (with_unit("co2", "degC"), "contradicts"),
+        (with_unit("oat", "parsec"), "not known"),
+        // No capability would show it.
+        (data_set, "begin with ds-"),
+    ] {
+        let error = import
+            .run(std::slice::from_ref(&file))
+            .expect_err(word)
+            .to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    for (text, place) in [
+        (
+            "time,OAT\n2024-03-01 00:00,20\n2024-03-01 01:00,20,5\n",
+            "line 3",
+        ),
+        ("", "it is empty"),
+    ] {
+        let file = case.file("slip.csv", text);
+        let error = case
+            .import("{}", WIDE)
+            .run(&[file])
+            .expect_err(place)
+            .to_string();
+        assert!(error.contains(place), "{error}");
+    }
+    assert!(case.store.facilities().expect("a store").is_empty());
+}
+
+#[test]
+fn what_is_left_out_or_taken_for_granted_is_told() {
+    let case = Case::new();
+    let text = "time,OAT,junk,SAT\n\
+        2024-11-03 00:00,50,1,55\n\
+        2024-11-03 01:00,51,1,56\n\
+        2024-11-03 01:00,52,1,\n\
+        soon,53,1,58\n\
+        2024-11-03 02:00,54,1,59\n";
+    let file = case.file("autumn.csv", text);
+    let mapping = r#"{"aliases": {"SAT": "supply_air_temp"}, "equipment": {"SAT": "AHU-2"}}"#;
+    let mut import = case.import(mapping, WIDE);
+    import.equip_class = None;
+    let report = run(&import, &[file]);
+    // The second record of one o'clock, of the points that are mapped and have a value in it.
+    assert_eq!(
+        (report.samples, report.repeated, report.without_time),
+        (6, 1, 1)
+    );
+    let told = report.warnings.join("\n");
+    for word in [
+        "autumn.csv, line 5: \"soon\" is no time",
+        "no unit is stated for oat (degF), supply_air_temp (degF)",
+        "no class is given for AHU-1, AHU-2",
+    ] {
+        assert!(told.contains(word), "{told}");
+    }
+
+    let days = case.file(
+        "days.csv",
+        "time,OAT\n11/02/2026 10:00,50\n12/02/2026 10:00,51\n13/02/2026 10:00,52\n",
+    );
+    let mut import = case.import("{}", WIDE);
+    import.facility = id("annex");
+    import.units.insert("oat".into(), "degF".into());
+    let report = run(&import, &[days]);
+    assert_eq!(
+        samples(&case.store, "annex"),
+        [
+            "AHU-1 oat 2026-02-11T10:00:00 50",
+            "AHU-1 oat 2026-02-12T10:00:00 51",
+            "AHU-1 oat 2026-02-13T10:00:00 52"
+        ]
+    );
+    let [told] = report.warnings.as_slice() else {
+        panic!("{:?}", report.warnings);
+    };
+    assert!(
+        told.contains("days.csv, line 4: \"13/02/2026 10:00\" tells that the days come first"),
+        "{told}"
+    );
+}
+
 fn exported(store: &TrendStore, format: ExportFormat, bins: Option<BinWidth>) -> Vec<u8> {
     let export = FrameExport {
         facility: id("hq"),

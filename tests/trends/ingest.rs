@@ -8,12 +8,14 @@ use mock_station::model::history::{CollectionInterval, HistoryRecord, StoredHist
 use mock_station::model::{Station, Value};
 use niagara_bridge::trends::ingest::plan::PlannedPoint;
 use niagara_bridge::trends::ingest::sample_rule::DropReason;
-use niagara_bridge::trends::ingest::{IngestError, IngestPlan, IngestReport, IngestRequest};
+use niagara_bridge::trends::ingest::{
+    IngestError, IngestOptions, IngestPlan, IngestReport, IngestRequest,
+};
 use niagara_bridge::trends::site_time::SiteClock;
 use niagara_bridge::trends::store::wall_clock::{iso, stamp_of};
 use niagara_bridge::trends::store::{FacilityState, Selection};
 
-use crate::ingest_support::{FACILITY, NOW, Site, last_days};
+use crate::ingest_support::{FACILITY, NOW, Site, last_days, run};
 use crate::store_support::{id, samples, write};
 
 /// Bits of a status that make a value unusable.
@@ -245,6 +247,74 @@ async fn force_reads_all_again_and_puts_it_in_the_place_of_what_was_stored() {
         site.plan(&part).await,
         Err(IngestError::ForcePart)
     ));
+}
+
+#[tokio::test]
+async fn a_replacement_that_would_lose_samples_is_refused_unless_that_is_meant() {
+    let site = with_records(records("2026-11-01T10:00:00Z", 0..300), "").await;
+    let days = |days| IngestRequest {
+        only: Default::default(),
+        ..last_days(days, site.now())
+    };
+    site.ingest(&days(2)).await;
+    let stored = samples(&site.store, FACILITY);
+    assert_eq!(stored.len(), 300);
+    // Most of the history has been dropped by the station meanwhile.
+    let kept = records("2026-11-01T14:00:00Z", 240..300);
+    put(&mut site.bench.mock.station().write(), kept, |_| {});
+    let forced = IngestRequest {
+        force: true,
+        ..days(2)
+    };
+    let plan = site.plan(&forced).await.expect("a plan");
+    let options = IngestOptions::default();
+    let error = run(&site.bench.facade, &site.store, plan, &options)
+        .await
+        .expect_err("less than before")
+        .to_string();
+    assert!(
+        error.contains("holds 60 samples")
+            && error.contains("300 are stored")
+            && error.contains("--yes"),
+        "{error}"
+    );
+    assert_eq!(samples(&site.store, FACILITY), stored);
+    let meant = IngestRequest {
+        accept_less: true,
+        ..forced
+    };
+    let report = site.ingest(&meant).await;
+    assert!(
+        report.to_text().contains("in the place of 300 samples"),
+        "{}",
+        report.to_text()
+    );
+    assert_eq!(samples(&site.store, FACILITY).len(), 60);
+}
+
+#[tokio::test]
+async fn a_station_of_which_nothing_can_be_read_gives_out_no_facility_id() {
+    let knowledge = "equipment_types:\n- {id: ahu}\nequipment:\n- id: ahu-1\n  type: ahu\n  points: {oat: 'station:|slot:/Drivers/Elsewhere/T'}\n";
+    let site = Site::edited(|_| {}, Some(knowledge)).await;
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!((report.points, report.refused.len()), (0, 1));
+    assert!(site.store.registry().entry(FACILITY).is_none());
+    let kept = IngestRequest {
+        facility: Some(id("ds-office")),
+        ..last_days(1, site.now())
+    };
+    let error = site.plan(&kept).await.expect_err("a name of data sets");
+    assert!(error.to_string().contains("begin with ds-"), "{error}");
+}
+
+#[tokio::test]
+async fn a_record_that_came_twice_is_told_although_the_station_does_not_flag_it() {
+    let mut some = records("2026-11-02T10:00:00Z", 0..30);
+    some.insert(12, some[11].clone());
+    let site = with_records(some, "").await;
+    let report = site.ingest(&last_days(1, site.now())).await;
+    assert_eq!(report.counts.kept, 31);
+    said(&report, "came late or twice, of 2026-11-02T10:11:00");
 }
 
 /// The air handler with one role alone, its history given.

@@ -2,6 +2,7 @@
 
 #[path = "../tools/support.rs"]
 mod bench;
+mod export_commands;
 mod files;
 mod ingest;
 mod ingest_kill;

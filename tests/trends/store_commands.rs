@@ -113,6 +113,92 @@ fn a_store_is_listed_checked_packed_pruned_and_removed() {
 }
 
 #[test]
+fn one_damaged_facility_keeps_nobody_from_the_others() {
+    let (folder, trends) = filled();
+    let root = folder.path();
+    let mut writer = write(&trends);
+    for (facility, month) in [("annex", 1), ("annex", 1), ("zoo", 2), ("zoo", 2)] {
+        let rows = point("AHU-1", "oat", &format!("2024-0{month}-01"), 60, 24, 0.0);
+        writer
+            .append(&id(facility), &[rows], None)
+            .expect("appended");
+    }
+    drop(writer);
+    let part = parts(root)
+        .into_iter()
+        .find(|part| part.starts_with("facility_id=annex"))
+        .expect("a part");
+    std::fs::write(root.join(&part), "no Parquet").expect("damaged");
+    let (code, printed, complaint) = store(root, &["compact"]);
+    assert_eq!(code, 1);
+    assert!(
+        printed.contains("annex: left as it is: ") && printed.contains(&part),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("hq: 144 samples of 3 months packed, 6 parts became 3"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("zoo: 48 samples of 1 month packed, 2 parts became 1"),
+        "{printed}"
+    );
+    assert!(complaint.contains("not all facilities"), "{complaint}");
+    let (code, printed, _) = store(root, &["prune", "--before", "2024-02-01", "--yes"]);
+    assert_eq!(code, 1);
+    assert!(printed.contains("annex: left as it is: "), "{printed}");
+    assert!(
+        printed.contains("hq: 48 samples in 1 part") && printed.contains("removed"),
+        "{printed}"
+    );
+    let (code, printed, _) = store(root, &["compact", "--facility", "zoo"]);
+    assert_eq!((code, printed.as_str()), (0, "zoo: nothing to pack\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_listed_is_a_finding_among_others() {
+    let (folder, _) = filled();
+    let root = folder.path();
+    let annex = root.join("facility_id=annex");
+    std::fs::create_dir(&annex).expect("a folder");
+    std::os::unix::fs::symlink("/nowhere/at/all", annex.join("year=2024")).expect("a link");
+    let (code, printed, _) = store(root, &["verify"]);
+    assert_eq!(code, 1);
+    assert!(
+        printed.contains(
+            "cannot be read: facility_id=annex/year=2024: it is a link that leads nowhere"
+        ),
+        "{printed}"
+    );
+    assert!(printed.contains("hq: 144 samples in 6 parts"), "{printed}");
+    let (code, printed, _) = store(root, &["compact"]);
+    assert_eq!(code, 1);
+    assert!(
+        printed.contains("hq: 144 samples of 3 months packed"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn an_empty_store_is_said_to_be_empty() {
+    let folder = tempfile::tempdir().expect("a folder");
+    TrendStore::create(folder.path()).expect("a store");
+    for arguments in [
+        &["list"][..],
+        &["compact"],
+        &["prune", "--before", "2024-01-01"],
+    ] {
+        let (code, printed, _) = store(folder.path(), arguments);
+        assert_eq!(
+            (code, printed.as_str()),
+            (0, "The store is empty.\n"),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
 fn damage_ends_with_code_1_and_wrong_usage_with_2() {
     let (folder, _) = filled();
     let root = folder.path();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::FilesError;
-use super::profile::Profile;
-use super::table::Table;
+use super::profile::{Profile, is_nothing};
+use super::table::{Table, line_in_file};
 use super::timestamps::read_stamps;
 use crate::station::facade::parse_trend_flags;
 use crate::station::status::StatusWords;
@@ -61,6 +61,8 @@ pub struct FileSeries {
     pub cells: Vec<String>,
     /// Records left out because their status or flags are bad.
     pub invalid: u64,
+    /// Values left out because another record has the same time.
+    pub repeated: u64,
 }
 
 /// What a file holds.
@@ -69,6 +71,10 @@ pub struct FileContent {
     pub series: Vec<FileSeries>,
     /// Cells that are no times.
     pub without_time: u64,
+    /// The first of them: its line and what it holds.
+    pub first_without_time: Option<(u64, String)>,
+    /// The line and the cell that tell that the day stands before the month.
+    pub day_first: Option<(u64, String)>,
     /// Instants kept the clock that the file shows, because the zone of the site is not known.
     pub clock_as_written: bool,
 }
@@ -148,13 +154,21 @@ impl Reader<'_> {
         })
     }
 
+    /// Number of the line of a record.
+    fn line(&self, row: usize) -> u64 {
+        // Without blank lines and line ends in cells, should the file be gone meanwhile.
+        let counted = u64::try_from(row).unwrap_or(u64::MAX).saturating_add(2);
+        line_in_file(self.path, self.profile, row).unwrap_or(counted)
+    }
+
     /// The stamps of a column, with what is worth noting about them.
     fn stamps(
         &self,
         column: usize,
         content: &mut FileContent,
     ) -> Result<Vec<Option<i64>>, FilesError> {
-        let read = read_stamps(&self.table.column(column), self.profile, self.site);
+        let cells = self.table.column(column);
+        let read = read_stamps(&cells, self.profile, self.site);
         let missing = read.stamps.iter().filter(|stamp| stamp.is_none()).count();
         if missing == read.stamps.len() && missing > 0 {
             return Err(self.wrong(format!(
@@ -162,7 +176,15 @@ impl Reader<'_> {
                 self.table.header.get(column).map_or("", String::as_str)
             )));
         }
+        content.day_first = read.day_first.map(|row| {
+            let cell = cells.get(row).copied().unwrap_or_default();
+            (self.line(row), cell.to_owned())
+        });
         content.without_time += missing as u64;
+        if let Some(row) = read.stamps.iter().position(Option::is_none) {
+            let cell = cells.get(row).copied().unwrap_or_default();
+            content.first_without_time = Some((self.line(row), cell.to_owned()));
+        }
         content.clock_as_written |= read.clock_as_written;
         Ok(read.stamps)
     }
@@ -173,15 +195,25 @@ impl Reader<'_> {
         let stamps = self.stamps(at, &mut content)?;
         // Of two records of one time the first counts, whatever its cells hold.
         let mut seen = std::collections::HashSet::new();
-        let stamps: Vec<Option<i64>> = stamps
-            .into_iter()
-            .map(|stamp| stamp.filter(|stamp| seen.insert(*stamp)))
-            .collect();
+        let mut again = Vec::new();
+        let mut first = Vec::with_capacity(stamps.len());
+        for (row, stamp) in stamps.into_iter().enumerate() {
+            let is_new = stamp.is_none_or(|stamp| seen.insert(stamp));
+            if !is_new {
+                again.push(row);
+            }
+            first.push(stamp.filter(|_| is_new));
+        }
+        let holds =
+            |cells: &[&str], row: &usize| cells.get(*row).is_some_and(|cell| !is_nothing(cell));
         for (number, head) in self.table.header.iter().enumerate() {
             if number != at && !head.is_empty() {
+                let cells = self.table.column(number);
+                let repeated = again.iter().filter(|row| holds(&cells, row)).count();
                 content.series.push(FileSeries {
                     token: head.clone(),
-                    ..collect(&stamps, &self.table.column(number))
+                    repeated: repeated as u64,
+                    ..collect(&first, &cells)
                 });
             }
         }

@@ -10,7 +10,7 @@ use super::forms::{FileForm, FileSeries, equipment_of_files, read_file};
 use super::profile::is_nothing;
 use super::resample::{FileBins, Samples, means, shares};
 use super::{FilesError, Mapping, Profile};
-use crate::knowledge::camber_roles::CamberRole;
+use crate::knowledge::camber_roles::{CamberRole, camber_role_named};
 use crate::trends::duty::usual_bins;
 use crate::trends::ingest::progress_state::state_bins_of;
 use crate::trends::site_time::SiteClock;
@@ -88,6 +88,8 @@ impl FileImport<'_> {
         };
         // Before files are read that may be large.
         self.store.check_takes_data(&self.facility)?;
+        self.store.check_is_no_dataset(&self.facility)?;
+        self.check_units()?;
         let registry = self.store.registry();
         let entry = registry.entry(self.facility.as_str());
         let registered = entry.and_then(|entry| entry.time_zone(|_| None));
@@ -106,6 +108,18 @@ impl FileImport<'_> {
                 &equips,
             )?;
             report.without_time += content.without_time;
+            if let Some((line, cell)) = content.first_without_time {
+                report.warnings.push(format!(
+                    "{}, line {line}: {cell:?} is no time as the others of the file are written",
+                    file.display()
+                ));
+            }
+            if let Some((line, cell)) = content.day_first {
+                report.warnings.push(format!(
+                    "{}, line {line}: {cell:?} tells that the days come first; all dates of the file are read so",
+                    file.display()
+                ));
+            }
             if content.clock_as_written {
                 report.warnings.push(format!(
                     "{}: the times are instants and the zone of the site is not known; they keep the clock that the file \
@@ -134,6 +148,8 @@ impl FileImport<'_> {
             }
         }
         report.points = parts.len();
+        report.warnings.extend(without_unit(&parts));
+        report.warnings.extend(self.without_class(&parts));
         let state_bins = self.state_bins()?;
         let mut points: BTreeMap<Place, Samples> = BTreeMap::new();
         for (place, parts) in parts {
@@ -148,6 +164,24 @@ impl FileImport<'_> {
         }
         self.store_points(points, zone, registered.is_none(), &mut report)?;
         Ok(report)
+    }
+
+    /// A unit under a name that no role has would change nothing, and the numbers would be taken for what they are not.
+    fn check_units(&self) -> Result<(), FilesError> {
+        for (role, unit) in &self.units {
+            let problem = match camber_role_named(role) {
+                None => "there is no such role".to_owned(),
+                Some(role) => match file_unit(role, unit) {
+                    Ok(_) => continue,
+                    Err(problem) => problem.to_string(),
+                },
+            };
+            return Err(StoreError::Refused(format!(
+                "the unit {role}={unit} is no use: {problem}"
+            ))
+            .into());
+        }
+        Ok(())
     }
 
     fn zone_beside(&self, registered: Option<&str>) -> Result<Option<Tz>, FilesError> {
@@ -177,6 +211,27 @@ impl FileImport<'_> {
         Some((equip.to_owned(), role))
     }
 
+    /// Equipment of which nothing is known but its name: analyses pick what they look at by class.
+    fn without_class(&self, parts: &BTreeMap<Place, Vec<Part>>) -> Option<String> {
+        let equips: BTreeSet<&str> = parts.keys().map(|(equip, _)| equip.as_str()).collect();
+        let unnamed: Vec<&str> = equips
+            .into_iter()
+            .filter(|equip| self.class_of(equip).is_none())
+            .collect();
+        (!unnamed.is_empty()).then(|| {
+            format!(
+                "no class is given for {}, so that analyses pass it over: name one under 'equipment_classes' of the mapping \
+                 file or with --class",
+                unnamed.join(", ")
+            )
+        })
+    }
+
+    fn class_of(&self, equip: &str) -> Option<&str> {
+        let class = self.mapping.class(equip).or(self.equip_class.as_deref());
+        class.filter(|class| !class.is_empty())
+    }
+
     /// Width of the bins of states: the one that was asked for, else that in which the facility's states are stored.
     fn state_bins(&self) -> Result<BinWidth, FilesError> {
         if let Some(width) = self.bins.states.or(self.bins.numbers) {
@@ -196,6 +251,7 @@ impl FileImport<'_> {
         report: &mut ImportReport,
     ) -> Result<(), FilesError> {
         report.invalid += series.invalid;
+        report.repeated += series.repeated;
         let stated = series
             .unit
             .as_deref()
@@ -292,7 +348,7 @@ impl FileImport<'_> {
                 continue;
             }
             report.samples += samples.len() as u64;
-            let class = self.mapping.class(&equip).or(self.equip_class.as_deref());
+            let class = self.class_of(&equip);
             let of_equip = rows.entry(equip.clone()).or_insert_with(|| EquipmentRows {
                 equip_class: class.unwrap_or_default().to_owned(),
                 equip,
@@ -354,6 +410,36 @@ impl FileImport<'_> {
         }
         Ok((before - samples.len()) as u64)
     }
+}
+
+/// Roles whose numbers are taken as they are because nobody tells their unit.
+fn without_unit(parts: &BTreeMap<Place, Vec<Part>>) -> Option<String> {
+    let mut roles: BTreeSet<String> = BTreeSet::new();
+    for part in parts.values().flatten() {
+        let role = part.role;
+        if part.unit.is_empty() && has_rivals(role) {
+            roles.insert(format!("{} ({})", role.role, role.unit));
+        }
+    }
+    let roles: Vec<String> = roles.into_iter().collect();
+    (!roles.is_empty()).then(|| {
+        format!(
+            "no unit is stated for {}: the numbers are taken to be in the unit in brackets (--unit ROLE=UNIT states another)",
+            roles.join(", ")
+        )
+    })
+}
+
+/// Whether the numbers of a role are written in one unit here and in another there.
+fn has_rivals(role: &CamberRole) -> bool {
+    let rivals = [
+        "temperature",
+        "temperature_difference",
+        "flow",
+        "pressure",
+        "power",
+    ];
+    rivals.contains(&role.kind())
 }
 
 /// Whether values of a percent role are written as 0 to 1 (Store §5).

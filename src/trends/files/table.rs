@@ -31,10 +31,11 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads a file; records with fewer cells than the header are filled up, further cells are left out.
+    /// Reads a file; records with fewer cells than the header are filled up, further empty cells are left out.
     ///
     /// # Errors
-    /// The file cannot be read, is no UTF-8, has no header or a quote that is never closed.
+    /// The file cannot be read, is no UTF-8, has no header, a quote that is never closed, or a record with a further cell that
+    /// holds something: after a comma within a number the cells would be those of other columns.
     pub fn read(path: &Path, profile: &Profile) -> Result<Self, FilesError> {
         let mut file = std::fs::File::open(path).map_err(failed("open", path))?;
         let size = file.metadata().map_err(failed("read", path))?.len();
@@ -69,6 +70,12 @@ impl Table {
             Ok(header) => header.iter().map(str::to_owned).collect(),
             Err(error) => return Err(wrong(1, &error.to_string())),
         };
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(FilesError::Form {
+                file: path.to_owned(),
+                problem: "it is empty".to_owned(),
+            });
+        }
         if header.len() < 2 {
             return Err(FilesError::Form {
                 file: path.to_owned(),
@@ -92,10 +99,26 @@ impl Table {
             (_, Writing::Strict) => guarded(|| strict_frame(body, header.len(), profile)),
             (_, Writing::Loose) => guarded(|| loose_frame(&mut reader, header.len())),
         };
-        let frame = frame.map_err(|problem| FilesError::Form {
+        let mut frame = frame.map_err(|problem| FilesError::Form {
             file: path.to_owned(),
             problem: format!("it cannot be read as CSV: {problem}"),
         })?;
+        let further = frame.drop_in_place(&name_of(header.len()));
+        if let Ok(further) = further.as_ref().map(Column::str)
+            && let Ok(cells) = further
+            && let Some(row) = cells
+                .iter()
+                .position(|cell| cell.is_some_and(|cell| !cell.trim().is_empty()))
+        {
+            let line = line_of_record(bytes, profile, row).unwrap_or(1);
+            let problem = format!(
+                "this record has more cells than the {} of the first line; put a cell that holds a {:?} in quotes, or choose \
+                 another --profile",
+                header.len(),
+                char::from(profile.delimiter)
+            );
+            return Err(wrong(line, &problem));
+        }
         Ok(Self { header, frame })
     }
 
@@ -138,6 +161,19 @@ fn without_last_ends(mut bytes: &[u8]) -> &[u8] {
 fn line_at(bytes: &[u8], at: usize) -> u64 {
     let before = bytes.get(..at).unwrap_or(bytes);
     1 + before.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Number of the line in which a record begins; the header is none.
+fn line_of_record(bytes: &[u8], profile: &Profile, row: usize) -> Option<u64> {
+    let record = records(bytes, profile).into_records().nth(row)?.ok()?;
+    Some(record.position()?.line())
+}
+
+/// The same of a file, for what is found out later.
+pub fn line_in_file(path: &Path, profile: &Profile, row: usize) -> Option<u64> {
+    let bytes = std::fs::read(path).ok()?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    line_of_record(bytes, profile, row)
 }
 
 /// How a text is written.
@@ -207,7 +243,8 @@ fn name_of(number: usize) -> PlSmallStr {
 }
 
 fn strict_frame(body: &[u8], width: usize, profile: &Profile) -> Result<DataFrame, String> {
-    let fields = (0..width).map(|number| Field::new(name_of(number), DataType::String));
+    // One more, for records with too many cells.
+    let fields = (0..=width).map(|number| Field::new(name_of(number), DataType::String));
     let schema = Schema::from_iter(fields);
     if body.is_empty() {
         return Ok(DataFrame::empty_with_schema(&schema));
@@ -230,7 +267,7 @@ fn strict_frame(body: &[u8], width: usize, profile: &Profile) -> Result<DataFram
 }
 
 fn loose_frame(reader: &mut csv::Reader<&[u8]>, width: usize) -> Result<DataFrame, String> {
-    let mut columns: Vec<Vec<String>> = vec![Vec::new(); width];
+    let mut columns: Vec<Vec<String>> = vec![Vec::new(); width + 1];
     for record in reader.records() {
         let record = record.map_err(|error| error.to_string())?;
         for (number, column) in columns.iter_mut().enumerate() {
@@ -284,12 +321,23 @@ mod tests {
             .collect()
     }
 
+    fn is_too_wide(text: &[u8]) -> bool {
+        let profile = Profile::named("generic").expect("a profile");
+        let mut reader = records(text, &profile);
+        let width = reader.headers().expect("a header").len();
+        reader.records().any(|row| {
+            row.expect("UTF-8")
+                .get(width)
+                .is_some_and(|cell| !cell.is_empty())
+        })
+    }
+
     #[test]
     fn files_as_people_have_them_become_columns() {
         for text in [
             "a,b\n1,2\n3,4\n",
             "a,b\r\n1,2\r\n3,4",
-            "a,b\n1\n3,4,5\n",
+            "a,b\n1\n3,4,\n\"5\",6, \n",
             "a,b\n\n1,2\n\n\n3,4\n\n",
             "a,b\r\n\r\n1,2\r\n\r\n3,4\r\n\r\n",
             "\"a, x\",b\n\"1\"\"\",\" 2 \"\n\"3\n4\",5\n",
@@ -311,6 +359,8 @@ mod tests {
             (b"a,b\n1,2\n3,\"4\n5,6\n", 3, "never closed"),
             (b"\xef\xbb\xbfa,b\xc3\n", 1, "UTF-8"),
             (b"a,b\n\n\n\"1\n2\",\"3\n", 5, "never closed"),
+            (b"a,b\n1,2\n3,4,5\n6,7,8\n", 3, "more cells"),
+            (b"a,b\n\n\"1\n2\",2\n3,4\"\",5\n", 5, "more cells"),
         ] {
             let error = parse(text).expect_err(word).to_string();
             assert!(
@@ -334,6 +384,7 @@ mod tests {
             let text = format!("h1,h2,h3\n{body}");
             match parse(text.as_bytes()) {
                 Ok(table) => prop_assert_eq!(cells(&table), by_records(text.as_bytes())),
+                Err(error) if error.to_string().contains("more cells") => prop_assert!(is_too_wide(text.as_bytes())),
                 Err(error) => prop_assert!(error.to_string().contains("never closed"), "{}", error),
             }
         }

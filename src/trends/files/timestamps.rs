@@ -52,6 +52,8 @@ const EXCEL_EPOCH_DAYS: f64 = 25_569.0;
 pub struct Stamps {
     pub stamps: Vec<Option<i64>>,
     pub clock_as_written: bool,
+    /// The first cell that shows that the dates begin with the day, although the profile does not say so.
+    pub day_first: Option<usize>,
 }
 
 /// Reads a column of times.
@@ -69,6 +71,7 @@ pub fn read_stamps(cells: &[&str], profile: &Profile, site: Option<SiteClock>) -
     let mut read = Stamps {
         stamps: vec![None; cells.len()],
         clock_as_written: false,
+        day_first: None,
     };
     let filled: Vec<&str> = cells
         .iter()
@@ -91,7 +94,11 @@ pub fn read_stamps(cells: &[&str], profile: &Profile, site: Option<SiteClock>) -
         .map(|(text, _)| text.0)
         .take(SAMPLE)
         .collect();
-    let forms = best_forms(&sample, profile);
+    let mut forms = best_forms(&sample, profile);
+    if let Some((day_first, row)) = day_before_month(&texts, &forms) {
+        forms = day_first;
+        read.day_first = Some(row);
+    }
     for (stamp, text) in read.stamps.iter_mut().zip(&texts) {
         let Some((text, offset)) = text else { continue };
         let Some(shown) = forms.iter().find_map(|form| parse(text.0, form)) else {
@@ -221,7 +228,7 @@ fn offset_of(text: &str) -> Option<FixedOffset> {
 }
 
 /// The form that reads most of the sample, alone; where none reads half of it, the general ones.
-fn best_forms(sample: &[&str], profile: &Profile) -> Vec<&'static str> {
+fn best_forms(sample: &[&str], profile: &Profile) -> Vec<String> {
     let first = profile.day_first.then_some(DAY_FIRST).into_iter().flatten();
     let candidates = profile.time_format.into_iter().chain(first).chain(FORMS);
     let mut best = (0, "");
@@ -238,9 +245,48 @@ fn best_forms(sample: &[&str], profile: &Profile) -> Vec<&'static str> {
         }
     }
     if best.0 * 2 >= sample.len() && best.0 > 0 {
-        return vec![best.1];
+        return vec![best.1.to_owned()];
     }
-    GENERAL.to_vec()
+    GENERAL.map(str::to_owned).to_vec()
+}
+
+/// The forms with the day first, and the first cell that tells so, where they read the column better than those with the
+/// month first.
+///
+/// Until the twelfth both readings give a time: half of such a column would be stored at wrong days, the rest left out or, by
+/// the general forms, at right ones.
+fn day_before_month(
+    texts: &[Option<(NaiveText<'_>, Option<FixedOffset>)>],
+    forms: &[String],
+) -> Option<(Vec<String>, usize)> {
+    let (month, day): (Vec<String>, Vec<String>) = match forms {
+        [form] => {
+            let twin = format!("%d/%m{}", form.strip_prefix("%m/%d")?);
+            (vec![form.clone()], vec![twin])
+        }
+        general => {
+            // With slashes the month-first twins are not among the general forms, because they were tried before.
+            let slashes = ["%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M"].map(str::to_owned);
+            let all = general.iter().cloned().chain(slashes);
+            all.partition(|form| form.starts_with("%m"))
+        }
+    };
+    let reads = |forms: &[String], text: &str| forms.iter().any(|form| parse(text, form).is_some());
+    let mut first = None;
+    let (mut only_day, mut only_month) = (0_usize, 0_usize);
+    for (row, text) in texts.iter().enumerate() {
+        let Some((text, _)) = text else { continue };
+        match (reads(&month, text.0), reads(&day, text.0)) {
+            (false, true) => {
+                only_day += 1;
+                first = first.or(Some(row));
+            }
+            (true, false) => only_month += 1,
+            _ => {}
+        }
+    }
+    (only_day > only_month).then_some(())?;
+    Some((day.into_iter().chain(month).collect(), first?))
 }
 
 fn parse(text: &str, form: &str) -> Option<NaiveDateTime> {
@@ -287,6 +333,46 @@ mod tests {
             let read = read_stamps(&[text], &generic, chicago);
             assert_eq!(read.stamps[0].map(iso).as_deref(), Some(shown), "{text}");
         }
+    }
+
+    #[test]
+    fn one_day_behind_the_twelfth_tells_how_all_dates_are_to_be_read() {
+        let generic = Profile::named("generic").expect("a profile");
+        for (form, separator) in [("slashes", "/"), ("dots", ".")] {
+            // Of the first days of a month and of its last ones: the month-first forms read most cells, or few.
+            for days in [1..14, 12..29] {
+                let cells: Vec<String> = days
+                    .clone()
+                    .map(|number| format!("{number:02}{separator}02{separator}2026 03:04:05"))
+                    .collect();
+                let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+                let read = read_stamps(&cells, &generic, None);
+                let expected: Vec<Option<String>> = days
+                    .clone()
+                    .map(|number| Some(format!("2026-02-{number:02}T03:04:05")))
+                    .collect();
+                let shown: Vec<Option<String>> = read
+                    .stamps
+                    .into_iter()
+                    .map(|stamp| stamp.map(iso))
+                    .collect();
+                assert_eq!(shown, expected, "{form} {days:?}");
+                assert_eq!(read.day_first, Some(13 - days.start as usize), "{form}");
+            }
+        }
+        // American dates with one slip stay American.
+        let american = [
+            "02/13/2026 00:00",
+            "02/14/2026 00:00",
+            "13/02/2026 00:00",
+            "03/04/2026 00:00",
+        ];
+        let read = read_stamps(&american, &generic, None);
+        assert_eq!((read.stamps[2], read.day_first), (None, None));
+        assert_eq!(
+            read.stamps[3].map(iso).as_deref(),
+            Some("2026-03-04T00:00:00")
+        );
     }
 
     #[test]

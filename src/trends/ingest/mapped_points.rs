@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::knowledge::KnowledgeModel;
 use crate::knowledge::camber_roles::{
-    CamberRole, camber_class, camber_role, camber_role_named, lineage,
+    CamberRole, camber_class, camber_role, camber_role_named, is_listed, lineage,
 };
 use crate::knowledge::document::Equipment;
 use crate::knowledge::mapped::component_of;
@@ -103,6 +103,7 @@ impl MappedPoints {
     fn add_equipment(&mut self, equipment: &Equipment, class: &'static str, types: &[&str]) {
         let named = |key: &str| equipment.extra.get(key).and_then(Value::as_object);
         let (histories, units) = (named(HISTORIES), named(UNITS));
+        self.add_slips(equipment, types);
         let only_history = histories
             .into_iter()
             .flat_map(|histories| histories.keys())
@@ -145,6 +146,48 @@ impl MappedPoints {
                     ord: ord.map(str::to_owned),
                     reason,
                 }),
+            }
+        }
+    }
+}
+
+impl MappedPoints {
+    /// Entries of `histories` and `units` that would do nothing: the samples would be taken for what they are not.
+    fn add_slips(&mut self, equipment: &Equipment, types: &[&str]) {
+        let mut slip = |role: &str, reason: String| {
+            self.refused.push(Refusal {
+                equip: equipment.id.clone(),
+                role: role.to_owned(),
+                ord: None,
+                reason,
+            });
+        };
+        let has_history = |role: &str| {
+            let histories = equipment.extra.get(HISTORIES);
+            histories.is_some_and(|histories| histories.get(role).is_some())
+        };
+        for key in [HISTORIES, UNITS] {
+            let entries = match equipment.extra.get(key) {
+                None | Some(Value::Null) => continue,
+                Some(Value::Object(entries)) => entries,
+                Some(_) => {
+                    let reason = format!("'{key}' names no roles; write it as {key}: {{role: …}}");
+                    slip("", reason);
+                    continue;
+                }
+            };
+            for role in entries.keys() {
+                let is_mapped = equipment.points.contains_key(role)
+                    || match key {
+                        HISTORIES => is_listed(types, role),
+                        _ => has_history(role),
+                    };
+                if !is_mapped {
+                    let reason = format!(
+                        "'{key}' names a role that the equipment does not have; write it as the role of the point is written"
+                    );
+                    slip(role, reason);
+                }
             }
         }
     }
@@ -282,6 +325,27 @@ mod tests {
             "{:?}",
             found.refused
         );
+    }
+
+    #[test]
+    fn entries_for_roles_that_nobody_has_are_told() {
+        let found = all(
+            "equipment:\n- {id: a, type: ahu, points: {oat: 'slot:/A/T', freeze_alarm: 'slot:/A/F'}, units: {oatt: celsius, oat: celsius, supply_air_temp: celsius}, histories: {supply_air_temp: /B/S, suply: /B/S}}\n\
+             - {id: b, type: ahu, points: {oat: 'slot:/B/T'}, units: [oat], histories: {freeze_alarm: /B/F}}\n",
+        );
+        let told: Vec<(&str, &str, bool)> = found
+            .refused
+            .iter()
+            .map(|slip| {
+                let names_units = slip.reason.starts_with("'units'");
+                (slip.equip.as_str(), slip.role.as_str(), names_units)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [("a", "suply", false), ("a", "oatt", true), ("b", "", true)]
+        );
+        assert_eq!(found.points.len(), 3, "{:?}", found.points);
     }
 
     #[test]

@@ -80,6 +80,17 @@ pub enum IngestError {
          again"
     )]
     Incomplete { histories: usize, first: String },
+    /// The station has no longer what was read of it once.
+    #[error(
+        "the range that was read holds {read} samples, and {stored} are stored of facility \"{facility}\"; what is stored \
+         stays as it is. Read a longer range, or add --yes if the rest may be lost: what a station has dropped cannot be \
+         read again"
+    )]
+    Less {
+        facility: FacilityId,
+        stored: u64,
+        read: u64,
+    },
     /// A task of the process ended.
     #[error("the ingest ended by a fault: {0}")]
     Ended(String),

@@ -33,8 +33,11 @@ pub struct OutOfOrder {
 }
 
 impl Arrivals {
+    /// Adds the next record; one of the same time as the last came twice, although its time does not lie before.
     pub fn add(&mut self, time: Millis, is_flagged: bool) {
-        if is_flagged {
+        let came_twice = self.times.last() == Some(&time)
+            && self.flagged.last() != self.times.len().checked_sub(1).as_ref();
+        if is_flagged || came_twice {
             self.flagged.push(self.times.len());
         }
         self.times.push(time);
@@ -187,6 +190,23 @@ mod tests {
             "{remark}"
         );
         assert_eq!(found.clock_remark(), None);
+    }
+
+    #[test]
+    fn a_record_that_came_twice_is_told_although_the_station_flags_neither() {
+        for flags in [(false, false), (false, true), (true, false)] {
+            let mut records = plain(0..20);
+            records[11].1 = flags.0;
+            records.insert(12, (11, flags.1));
+            for interval in [Some(QUARTER), None] {
+                let found = arrivals(&records).judge(interval);
+                assert_eq!(
+                    (found.late, found.between),
+                    (1, Some((11 * QUARTER, 11 * QUARTER))),
+                    "{flags:?} {interval:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct IngestRequest {
     pub only: BTreeSet<String>,
     /// Reads everything again and replaces what is stored.
     pub force: bool,
+    /// Replaces it although there is less now.
+    pub accept_less: bool,
 }
 
 impl IngestRequest {
@@ -57,6 +59,7 @@ impl IngestRequest {
             to: None,
             only: BTreeSet::new(),
             force: false,
+            accept_less: false,
         }
     }
 }
@@ -141,6 +144,8 @@ pub struct IngestPlan {
     /// The end of `wanted` where that is the present.
     pub now: Option<Millis>,
     pub force: bool,
+    /// A replacement may hold less than what it replaces.
+    pub accept_less: bool,
     /// Width of the bins in which states are stored.
     pub state_bins: BinWidth,
     pub(super) progress: ProgressFile,
@@ -229,6 +234,7 @@ impl IngestPlan {
             wanted,
             now: request.to.is_none_or(|to| to >= now).then_some(wanted.to),
             force: request.force,
+            accept_less: request.accept_less,
             state_bins,
             progress,
         };
@@ -469,7 +475,11 @@ impl Progress {
             Self::LookedAt(root) if root.exists() => Arc::new(TrendStore::open(root)?),
             Self::LookedAt(_) => return Ok(()),
         };
-        tokio::task::spawn_blocking(move || store.check_takes_data(&facility))
+        let check = move || {
+            store.check_takes_data(&facility)?;
+            store.check_is_no_dataset(&facility)
+        };
+        tokio::task::spawn_blocking(check)
             .await
             .map_err(|error| IngestError::Ended(error.to_string()))?
             .map_err(IngestError::from)

@@ -66,6 +66,8 @@ pub struct IngestReport {
     pub gaps: u64,
     /// Files that were added.
     pub parts: usize,
+    /// Samples that a replacement took the place of.
+    pub in_place_of: Option<u64>,
     pub refused: Vec<Refusal>,
     pub remarks: Vec<PointRemark>,
     pub without_class: usize,
@@ -172,6 +174,7 @@ impl IngestReport {
             "repeatedHour": self.counts.repeated_hour,
             "withoutStatus": self.counts.without_status,
             "parts": self.parts,
+            "inPlaceOf": self.in_place_of,
             "notIngested": self.refused,
             "remarks": self.remarks,
             "equipmentWithoutClass": self.without_class,
@@ -197,6 +200,9 @@ impl IngestReport {
             self.elapsed.as_secs_f64(),
             self.samples_per_second()
         );
+        if let Some(stored) = self.in_place_of {
+            let _ = writeln!(text, "They are in the place of {stored} samples.");
+        }
         let dropped: Vec<String> = self
             .counts
             .dropped

@@ -116,6 +116,8 @@ pub async fn ingest(
         file: plan.progress.clone(),
         target,
         replaced: Points::new(),
+        accept_less: plan.accept_less,
+        registers: !plan.points.is_empty(),
         on_step: options.on_step.clone(),
     };
     let points = std::mem::take(&mut plan.points);
@@ -172,7 +174,7 @@ pub async fn ingest(
                 .map_or_else(String::new, |refused| refused.reason.clone()),
         });
     }
-    ended(tokio::task::spawn_blocking(move || keeper.close()).await)?;
+    report.in_place_of = ended(tokio::task::spawn_blocking(move || keeper.close()).await)?;
     report.finish(begun.elapsed());
     Ok(report)
 }
@@ -321,6 +323,10 @@ struct Keeper {
     target: Target,
     /// Progress of a replacement, noted when it is in place.
     replaced: Points,
+    accept_less: bool,
+    /// Whether there is anything of which samples may come: the station may be another one than was meant, and an id that
+    /// is registered once can only be removed for good.
+    registers: bool,
     on_step: Arc<dyn Fn(IngestStep) + Send + Sync>,
 }
 
@@ -394,18 +400,29 @@ impl Keeper {
         Ok(report.parts.len())
     }
 
-    /// Swaps a replacement in, and writes the catalogue so that readers need not look into parts.
-    fn close(mut self) -> Result<(), IngestError> {
+    /// Swaps a replacement in, and writes the catalogue so that readers need not look into parts. Returns how many samples
+    /// were replaced.
+    fn close(mut self) -> Result<Option<u64>, IngestError> {
         let registration = self.registration();
         let mut writer = self.store.writer(wait_from_environment())?;
+        let mut in_place_of = None;
         if let Target::Replacement(staged) = std::mem::replace(&mut self.target, Target::Append) {
             self.file.check_unchanged()?;
+            let stored = self.stored()?;
+            if staged.rows() < stored && !self.accept_less {
+                return Err(IngestError::Less {
+                    facility: self.facility,
+                    stored,
+                    read: staged.rows(),
+                });
+            }
+            in_place_of = Some(stored);
             self.file.forget()?;
             (self.on_step)(IngestStep::Forgotten);
             staged.commit(&mut writer, Some(&registration))?;
             (self.on_step)(IngestStep::Replaced);
             self.file.replace(std::mem::take(&mut self.replaced))?;
-        } else {
+        } else if self.registers {
             writer.register(&self.facility, &registration)?;
         }
         match writer.rebuild_catalogue() {
@@ -417,7 +434,17 @@ impl Keeper {
                 outcome?;
             }
         }
-        Ok(())
+        Ok(in_place_of)
+    }
+
+    /// Samples that are stored now and can be read.
+    fn stored(&self) -> Result<u64, StoreError> {
+        match self.store.view(&self.facility) {
+            Ok(view) => Ok(view.readable_rows()),
+            // Nothing, or a folder that cannot even be listed: there is nothing to lose.
+            Err(StoreError::NoData(_) | StoreError::Damaged { .. }) => Ok(0),
+            Err(error) => Err(error),
+        }
     }
 
     /// An entry keeps its own name: a station that is renamed stays the same facility.

@@ -24,6 +24,22 @@ impl TrendStore {
         self.check_may_exist(facility)
     }
 
+    /// Refuses to make a facility under a name that is kept for public data sets: its entry would name none, so that no
+    /// capability could ever establish its licence (Core §5.2). For who brings data of a site; one that is registered, with
+    /// its data set, goes on.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] with a remedy.
+    pub fn check_is_no_dataset(&self, facility: &FacilityId) -> Result<(), StoreError> {
+        if facility.is_dataset() && self.registry().entry(facility.as_str()).is_none() {
+            return Err(StoreError::Refused(format!(
+                "the facility id \"{facility}\" cannot be used: names that begin with ds- are kept for public data sets, and \
+                 no capability would show it; choose another one"
+            )));
+        }
+        Ok(())
+    }
+
     /// Refuses an id that may not be given out.
     pub(super) fn check_may_exist(&self, facility: &FacilityId) -> Result<(), StoreError> {
         let refused = |problem: String| {

@@ -109,15 +109,17 @@ impl<'s> StoreWriter<'s> {
             files.push((folder.join(&relative), rows));
             report.parts.push(relative);
         }
-        write_parts(facility, files)?;
-        swap::sync_tree(&folder)?;
-        self.observer().reached(StoreStep::AppendStaged);
-        Ok(StagedAppend {
+        // From here on a failure, such as a full disk, leaves nothing behind.
+        let staged = StagedAppend {
             writer: self,
             facility: facility.clone(),
-            folder: Some(folder),
+            folder: Some(folder.clone()),
             report,
-        })
+        };
+        write_parts(facility, files)?;
+        swap::sync_tree(&folder)?;
+        staged.writer.observer().reached(StoreStep::AppendStaged);
+        Ok(staged)
     }
 }
 

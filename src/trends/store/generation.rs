@@ -64,6 +64,11 @@ pub(super) fn digest(root: &Path, facilities: &[FacilityId]) -> Result<String, S
     for facility in facilities {
         let files = match listing::files(&facility_folder(root, facility), facility) {
             Err(StoreError::NoData(_)) => continue,
+            // One facility that cannot be listed keeps nobody from the others; a call on it says so itself.
+            Err(StoreError::Damaged { problem, .. }) => {
+                lines.push(format!("{facility}\t{problem}"));
+                continue;
+            }
             files => files?,
         };
         for file in files {

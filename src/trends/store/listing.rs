@@ -147,7 +147,14 @@ fn walk(
             format!("{below}/{name}")
         };
         // Links are followed, as CAMBER follows them.
-        let facts = std::fs::metadata(entry.path()).map_err(unreadable)?;
+        let facts = match std::fs::metadata(entry.path()) {
+            // Asking again would not help: the link itself is still there.
+            Err(error) if error.kind() == ErrorKind::NotFound && entry.path().is_symlink() => {
+                let problem = "it is a link that leads nowhere";
+                return Err(damaged(facility, &entry.path(), problem));
+            }
+            facts => facts.map_err(unreadable)?,
+        };
         if facts.is_dir() {
             if depth >= DEEPEST {
                 return Err(damaged(facility, &entry.path(), "its folders go too deep"));

@@ -1,6 +1,7 @@
 //! Whether a store is whole: every part is read to its last row (Store §3.2, §9).
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -31,6 +32,20 @@ pub struct FacilityVerdict {
     pub non_canonical: Vec<PartRemark>,
     /// Parts with rows outside of the month whose folder they lie in: reads of a window may miss them.
     pub misplaced: Vec<PartRemark>,
+}
+
+impl FacilityVerdict {
+    fn of(facility: &FacilityId) -> Self {
+        Self {
+            facility_id: facility.as_str().to_owned(),
+            parts: 0,
+            rows: 0,
+            bytes: 0,
+            unreadable: Vec::new(),
+            non_canonical: Vec::new(),
+            misplaced: Vec::new(),
+        }
+    }
 }
 
 /// What was found of a store.
@@ -71,10 +86,16 @@ impl StoreVerdict {
 }
 
 impl TrendStore {
+    /// A path of the store without its root, for people.
+    fn relative(&self, path: &Path) -> String {
+        let below = path.strip_prefix(self.root()).unwrap_or(path);
+        below.to_string_lossy().replace('\\', "/")
+    }
+
     /// Reads every part of the store, or of one facility, to its last row. Takes no lock.
     ///
     /// # Errors
-    /// The facility is unknown or a folder cannot be read; damaged parts are findings, not errors.
+    /// The facility is unknown or the store itself cannot be read; damaged parts and folders are findings, not errors.
     pub fn verify(&self, only: Option<&FacilityId>) -> Result<StoreVerdict, StoreError> {
         let registry = self.registry();
         let known = self.facilities()?;
@@ -95,7 +116,13 @@ impl TrendStore {
         let mut facilities = Vec::new();
         let readable = |facility: &&FacilityId| wanted(facility) && !stranded.contains(facility);
         for facility in known.iter().filter(readable) {
-            facilities.push(self.read(facility, verdict)?);
+            facilities.push(match self.read(facility, verdict) {
+                // Its folder cannot be listed: the others are looked at all the same.
+                Err(StoreError::Damaged { path, problem, .. }) => {
+                    unlisted(facility, self.relative(&path), problem)
+                }
+                verdict => verdict?,
+            });
         }
         let parts_of: BTreeMap<&str, usize> = facilities
             .iter()
@@ -126,15 +153,18 @@ impl TrendStore {
     }
 }
 
+/// What is told of a facility whose folder cannot be listed.
+fn unlisted(facility: &FacilityId, part: String, remark: String) -> FacilityVerdict {
+    FacilityVerdict {
+        unreadable: vec![PartRemark { part, remark }],
+        ..FacilityVerdict::of(facility)
+    }
+}
+
 fn verdict(view: &FacilityView) -> Result<FacilityVerdict, StoreError> {
     let mut found = FacilityVerdict {
-        facility_id: view.facility().as_str().to_owned(),
         parts: view.parts().len(),
-        rows: 0,
-        bytes: 0,
-        unreadable: Vec::new(),
-        non_canonical: Vec::new(),
-        misplaced: Vec::new(),
+        ..FacilityVerdict::of(view.facility())
     };
     for part in view.parts() {
         found.bytes += part.file.size;

@@ -76,6 +76,12 @@ impl FacilityView {
         })
     }
 
+    /// Rows of the parts that are not damaged, as far as their footers tell.
+    pub fn readable_rows(&self) -> u64 {
+        let facts = self.parts().iter().flat_map(|part| &part.facts);
+        facts.fold(0, |rows, facts| rows.saturating_add(facts.rows))
+    }
+
     /// First and last stored stamp; none without rows. From statistics; only parts without them are read.
     ///
     /// # Errors
