@@ -29,19 +29,20 @@ const ALL: usize = 200;
 const TOLERANCE: f64 = 1e-6;
 
 /// Figures that the reference words as a sentence, and we in our own words.
-const SENTENCES: [&str; 8] = [
+const SENTENCES: [&str; 4] = [
     "reason",
     "oa_cost_declined",
     "oa_damper_min_source",
     "oa_cost_heat_basis",
-    "likely_cause_text",
-    "description",
-    "note",
-    "basis",
 ];
 
 /// What differs on purpose: the rule, the figure (`*` for all), and why.
-const LISTED: [(&str, &str, &str); 0] = [];
+const LISTED: [(&str, &str, &str); 1] = [(
+    "zones_heat_cool_census",
+    "timeofweek_profile",
+    "a table that the reference hands out as the text form of a data frame; here its columns are lists, which only \
+     finding_detail shows",
+)];
 
 /// What a run answered: findings by id, and skips.
 #[derive(Default)]
@@ -355,8 +356,12 @@ fn packaged(path: &Path, facility: &str, rules: &[String]) -> Option<Value> {
             .unwrap_or_default();
         rules.iter().any(|known| known == name)
     });
-    config["rules"] = kept.cloned().collect();
-    Some(config)
+    let kept: Vec<Value> = kept.cloned().collect();
+    // Without a rule a configuration means every rule there is.
+    (!kept.is_empty()).then(|| {
+        config["rules"] = json!(kept);
+        config
+    })
 }
 
 async fn prepare(peers: &Peers, store: &Path, cache: &Path, variations: usize) -> Vec<String> {
@@ -423,6 +428,9 @@ fn report(tallies: &Tallies) {
         "data set", "rule", "equal", "different", "only there", "only here", "declined", "skips"
     );
     let mut wrong = Vec::new();
+    for (rule, figure, reason) in LISTED {
+        println!("not compared: {figure} of {rule}: {reason}");
+    }
     for (set, rules) in tallies {
         for (rule, tally) in rules {
             println!(
