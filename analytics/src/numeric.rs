@@ -277,37 +277,6 @@ pub fn least_squares(x: &[f64], y: &[f64]) -> Option<Line> {
     })
 }
 
-/// Sum of values without NaN in the order in which array code adds them: eight running sums over blocks of at most 128.
-///
-/// Whether the spread of equal values is exactly 0 depends on that order.
-fn blockwise_sum(values: &[f64]) -> f64 {
-    if values.len() < 8 {
-        return values.iter().sum();
-    }
-    if values.len() > 128 {
-        let half = values.len() / 2;
-        let (head, tail) = values.split_at(half - half % 8);
-        return blockwise_sum(head) + blockwise_sum(tail);
-    }
-    let mut sums = [0.0; 8];
-    let blocks = values.chunks_exact(8);
-    let rest = blocks.remainder();
-    for block in blocks {
-        for (sum, value) in sums.iter_mut().zip(block) {
-            *sum += value;
-        }
-    }
-    let [a, b, c, d, e, f, g, h] = sums;
-    let whole = ((a + b) + (c + d)) + ((e + f) + (g + h));
-    rest.iter().fold(whole, |sum, value| sum + value)
-}
-
-/// Mean of values without NaN as array code forms it: it decides between two roundings where a mean lies half-way; NaN
-/// without any.
-pub fn array_mean(values: &[f64]) -> f64 {
-    blockwise_sum(values) / share_of(values.len())
-}
-
 /// Pairs below which no slope is told.
 const MIN_PAIRS_OF_SLOPE: usize = 10;
 
@@ -334,13 +303,13 @@ pub fn fitted_slope(x: &[f64], y: &[f64]) -> Option<f64> {
         return None;
     }
     let pairs = share_of(x.len());
-    let mean = array_mean(&x);
-    let squares: Vec<f64> = x.iter().map(|x| (x - mean).powi(2)).collect();
-    let std = array_mean(&squares).sqrt();
+    let middle = mean(&x);
+    let squares: Vec<f64> = x.iter().map(|x| (x - middle).powi(2)).collect();
+    let std = mean(&squares).sqrt();
     if std == 0.0 {
         return None;
     }
-    if std / (2.0 * mean.abs()) <= pairs * f64::EPSILON {
+    if std / (2.0 * middle.abs()) <= pairs * f64::EPSILON {
         let of = |other: &[f64]| -> f64 { x.iter().zip(other).map(|(x, other)| x * other).sum() };
         return Some(of(&y) / (2.0 * of(&x)));
     }
@@ -453,9 +422,9 @@ mod tests {
     #[test]
     fn blocks_add_up_to_the_whole() {
         let values: Vec<f64> = (0..1001).map(f64::from).collect();
-        assert_eq!(blockwise_sum(&values), 500_500.0);
-        assert_eq!(blockwise_sum(&values[..9]), 36.0);
-        assert_eq!(blockwise_sum(&[]), 0.0);
+        assert_eq!(pairwise_sum(&values), 500_500.0);
+        assert_eq!(pairwise_sum(&values[..9]), 36.0);
+        assert_eq!(pairwise_sum(&[]), 0.0);
     }
 
     #[test]

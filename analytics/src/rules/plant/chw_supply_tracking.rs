@@ -135,7 +135,7 @@ fn judged(frame: &Frame<'_>, parameters: &Parameters, tracking: &Tracking<'_>) -
         .rounded("above_hours", share_of(n_above) * step, 2)
         .rounded(
             "mean_excess_f",
-            numeric::array_mean(&masks::picked_values(&tracking.excess, &tracking.judged)),
+            numeric::mean(&masks::picked_values(&tracking.excess, &tracking.judged)),
             2,
         )
         .number_or_null("median_excess_above_f", excess_above)

@@ -67,7 +67,7 @@ impl HotWaterPlant {
         Some(Self {
             n_considered,
             running_pct: numeric::round(
-                100.0 * numeric::array_mean(&masks::picked_values(&duty, &considered)),
+                100.0 * numeric::mean(&masks::picked_values(&duty, &considered)),
                 2,
             ),
             n_running: masks::count(&running),

@@ -42,7 +42,7 @@ impl Starts {
         let started = started(&samples);
         Some(Self {
             per_day: numeric::round(share_of(started.len()) / observed, 2),
-            runtime_pct: numeric::round(100.0 * numeric::array_mean(&duties), 1),
+            runtime_pct: numeric::round(100.0 * numeric::mean(&duties), 1),
             days: numeric::round(span_days(&times), 1),
             days_observed: numeric::round(observed, 1),
             interval_min: interval_minutes(&times),
