@@ -30,6 +30,9 @@ pub struct RuleParameter {
     /// Whether it also takes a number for each equipment, as an object by id.
     #[serde(default)]
     pub by_equip: bool,
+    /// Whether null, which switches its test off, is a value although the default is another.
+    #[serde(default)]
+    pub nullable: bool,
     /// What the unit is counted of: "active samples".
     #[serde(default)]
     unit_of: Option<String>,

@@ -182,7 +182,7 @@ fn wrong(rule: &str, name: &str, value: &Value, problem: impl Into<String>) -> P
 
 fn check(rule: &str, parameter: &RuleParameter, value: &Value) -> Result<(), ParameterError> {
     let refuse = |problem: &str| Err(wrong(rule, &parameter.name, value, problem));
-    if value.is_null() && parameter.default.is_null() {
+    if value.is_null() && (parameter.default.is_null() || parameter.nullable) {
         return Ok(());
     }
     let choices = parameter.choices();

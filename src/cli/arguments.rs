@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
 use super::ingest::IngestArguments;
+use super::rules::RulesOptions;
 use super::store::StoreOptions;
 use super::trends::TrendsArguments;
 use crate::station::fox::probe::{FOX_PORT, FOXS_PORT};
@@ -72,7 +73,9 @@ pub enum Command {
     Trends(TrendsArguments),
     /// Answer one call of a capability over stored trends, or serve the capabilities alone.
     Camber(CamberOptions),
-    /// Write the tables of tools, resources and prompts into the README.
+    /// Tell what fault rules and drift detectors there are, and what each looks for, reads and can be told.
+    Rules(RulesOptions),
+    /// Write the tables of tools, resources, prompts, rules and metrics into the README.
     Docs(DocsOptions),
 }
 

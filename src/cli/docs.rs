@@ -1,4 +1,4 @@
-//! `docs`: the tables of tools, resources, prompts and metrics in the README, made from the registry.
+//! `docs`: the tables of tools, resources, prompts, rules and metrics in the README, made from the registry.
 
 use std::fmt::Write;
 
@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 
 use super::arguments::DocsOptions;
 use super::assembly;
+use super::rules;
 use super::shutdown::Ending;
 use crate::mcp::bridge::Bridge;
 use crate::mcp::metrics::{FAMILIES, PREFIX};
@@ -14,6 +15,7 @@ use crate::resources::Address;
 /// What stands between two lines `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
 const TOOLS: &str = "tools";
 const METRICS: &str = "metrics";
+const RULES: &str = "rules";
 
 /// Writes the tables, or checks them.
 ///
@@ -25,7 +27,11 @@ pub fn run(options: &DocsOptions) -> anyhow::Result<Ending> {
         std::fs::read_to_string(&options.file).with_context(|| format!("{path} cannot be read"))?;
     let bridge = assembly::definitions_only()?;
     let mut fresh = text.clone();
-    for (name, table) in [(TOOLS, tables(&bridge)), (METRICS, metrics_table())] {
+    for (name, table) in [
+        (TOOLS, tables(&bridge)),
+        (RULES, rules::table()),
+        (METRICS, metrics_table()),
+    ] {
         fresh = replaced(&fresh, name, &table).with_context(|| {
             let (begin, end) = marks(name);
             format!(
@@ -190,7 +196,7 @@ mod tests {
     fn check_tells_whether_the_file_is_up_to_date() {
         let folder = tempfile::tempdir().expect("folder");
         let file = folder.path().join("README.md");
-        let places = [TOOLS, METRICS].map(|name| {
+        let places = [TOOLS, RULES, METRICS].map(|name| {
             let (begin, end) = marks(name);
             format!("{begin}\n{end}\n")
         });

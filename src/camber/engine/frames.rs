@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use niagara_analytics::refrigerants;
 use niagara_analytics::resample::ResampleError;
-use niagara_analytics::run_config::SharedOat;
-use niagara_analytics::{RunFrame, SharedPoint};
+use niagara_analytics::run_config::{Discovered, SharedOat};
+use niagara_analytics::{BinWidth, RunFrame, SharedPoint};
 
 use super::RunGround;
 use crate::camber::call::Call;
@@ -28,7 +29,8 @@ pub fn load(call: &Call<'_>, ground: &RunGround<'_>) -> Result<Vec<RunFrame>, Ca
         .collect();
     let cancelled = || call.watch.is_over();
     let bins = ground.config.resample;
-    let built: Vec<Result<RunFrame, ResampleError>> = call
+    let fluids = fluids(ground);
+    let built = call
         .store()
         .read(&ground.facility, |view| {
             let options = ScanOptions {
@@ -39,36 +41,81 @@ pub fn load(call: &Call<'_>, ground: &RunGround<'_>) -> Result<Vec<RunFrame>, Ca
                 cancelled: &cancelled,
             };
             view.scan_equipment(&equips, &options, &|series| {
-                RunFrame::of_stored(&series.frame(), bins, &shared)
+                let stored = series.frame();
+                let fluids = fluids.get(stored.equip.as_str());
+                fluids
+                    .into_iter()
+                    .flatten()
+                    .map(|fluid| {
+                        let frame = run_frame(&stored, *fluid, bins, &shared)?;
+                        Ok(((stored.equip.clone(), *fluid), frame))
+                    })
+                    .collect::<Result<Vec<_>, ResampleError>>()
             })
         })
         .map_err(failed)?;
-    let mut by_equip: BTreeMap<String, RunFrame> = BTreeMap::new();
-    for frame in built {
-        let frame = frame.map_err(|error| CapabilityError::invalid(error.to_string()))?;
-        by_equip.insert(frame.equip().to_owned(), frame);
+    let mut by_use: BTreeMap<(String, Option<&str>), RunFrame> = BTreeMap::new();
+    for frames in built {
+        by_use.extend(frames.map_err(|error| CapabilityError::invalid(error.to_string()))?);
     }
-    if by_equip.values().all(RunFrame::is_empty) {
+    if by_use.values().all(RunFrame::is_empty) {
         require_samples(call, ground)?;
     }
-    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut uses: BTreeMap<(String, Option<&str>), usize> = BTreeMap::new();
+    let key = |found: &'_ Discovered| (found.equip.clone(), known_fluid(found));
     for found in &ground.equipment {
-        *uses.entry(&found.equip).or_default() += 1;
+        *uses.entry(key(found)).or_default() += 1;
     }
     Ok(ground
         .equipment
         .iter()
         .filter_map(|found| {
-            let left = uses.get_mut(found.equip.as_str())?;
+            let key = key(found);
+            let left = uses.get_mut(&key)?;
             *left -= 1;
             // The last use takes the frame: only equipment of two entries is held twice.
             let frame = match *left {
-                0 => by_equip.remove(&found.equip)?,
-                _ => by_equip.get(&found.equip)?.clone(),
+                0 => by_use.remove(&key)?,
+                _ => by_use.get(&key)?.clone(),
             };
             Some(frame.of_class(&found.equip_class))
         })
         .collect())
+}
+
+/// The refrigerant of an entry, as the curves name it.
+fn known_fluid(found: &Discovered) -> Option<&'static str> {
+    let (name, _) = refrigerants::named(found.refrigerant.as_deref()?)?;
+    Some(name)
+}
+
+/// What refrigerants an equipment is judged with: more than one when several entries name it with different ones.
+fn fluids<'g>(ground: &'g RunGround<'_>) -> BTreeMap<&'g str, BTreeSet<Option<&'static str>>> {
+    let mut fluids: BTreeMap<&str, BTreeSet<Option<&'static str>>> = BTreeMap::new();
+    for found in &ground.equipment {
+        fluids
+            .entry(found.equip.as_str())
+            .or_default()
+            .insert(known_fluid(found));
+    }
+    fluids
+}
+
+/// One equipment; with what its pressures tell when its refrigerant is known.
+fn run_frame(
+    stored: &RoleFrame,
+    fluid: Option<&str>,
+    bins: BinWidth,
+    shared: &[SharedPoint],
+) -> Result<RunFrame, ResampleError> {
+    match fluid.and_then(refrigerants::named) {
+        None => RunFrame::of_stored(stored, bins, shared),
+        Some((_, curves)) => {
+            let mut derived = stored.clone();
+            refrigerants::derive_roles(&mut derived, curves);
+            RunFrame::of_stored(&derived, bins, shared)
+        }
+    }
 }
 
 /// The points that the site shares, on the grid of the run.

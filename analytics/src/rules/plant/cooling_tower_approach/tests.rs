@@ -38,6 +38,9 @@ fn an_approach_is_judged_at_high_fan_speed() {
             .summary
             .contains("9.5 °F above the measured wet bulb at high fan speed")
     );
+    let (all, _) = verdict(columns, json!({"min_effort_pct": null}));
+    assert_eq!(all.metrics.get("effort_gated"), Some(&Value::Null));
+    assert_eq!(all.caveats.len(), 1);
 }
 
 #[test]
