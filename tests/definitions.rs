@@ -191,6 +191,7 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "points",
         "rule_params",
         "rule_run",
+        "sensor_trust",
     ];
     assert_eq!(names, expected);
 }
@@ -382,6 +383,37 @@ async fn prompts_name_their_tools_in_the_published_order() {
                 "two levels under Drivers",
                 "ten sources",
                 "prefix",
+            ],
+        ),
+        (
+            "compare_equipment",
+            json!({"facility_id": "hq", "equips": "AHU-1, AHU-2"}),
+            &["coverage", "sensor_trust", "rule_run", "check_citations"],
+        ),
+        (
+            "data_quality_review",
+            json!({"facility_id": "hq"}),
+            &["coverage", "coverage again", "sensor_trust", "check_citations"],
+        ),
+        (
+            "explain_finding",
+            json!({"facility_id": "hq", "finding_id": "supply_air_control@AHU-1"}),
+            &["finding_detail", "rule_params", "sensor_trust", "check_citations"],
+        ),
+        (
+            "sensor_trust_review",
+            json!({"facility_id": "hq"}),
+            &["sensor_trust", "report", "rule_run", "check_citations"],
+        ),
+        (
+            "triage_ahu",
+            json!({"facility_id": "hq", "equip": "AHU-1"}),
+            &[
+                "points",
+                "sensor_trust",
+                "rule_run",
+                "finding_detail",
+                "check_citations",
             ],
         ),
     ] {

@@ -40,7 +40,7 @@ impl CapabilityResult {
     }
 }
 
-/// Collects the facts of one call under ids `F1@<capability>`, `F2@<capability>`, …
+/// Collects the facts of one call under ids `F1@<capability>`, `F2@<capability>`, …, those beside under other letters.
 #[derive(Debug)]
 pub struct Facts {
     capability: &'static str,
@@ -64,7 +64,24 @@ impl Facts {
         text: impl Into<String>,
         extra: &[(&str, Value)],
     ) -> String {
-        let id = format!("F{}@{}", self.list.len() + 1, self.capability);
+        self.add_under('F', kind, value, text, extra)
+    }
+
+    /// The same under another letter with numbers of its own: `[R1@sensor_trust]`.
+    pub fn add_under(
+        &mut self,
+        letter: char,
+        kind: &str,
+        value: impl Into<Value>,
+        text: impl Into<String>,
+        extra: &[(&str, Value)],
+    ) -> String {
+        let of_letter = |fact: &&Map<String, Value>| {
+            let id = fact.get("id").and_then(Value::as_str);
+            id.is_some_and(|id| id.starts_with(letter))
+        };
+        let number = self.list.iter().filter(of_letter).count() + 1;
+        let id = format!("{letter}{number}@{}", self.capability);
         let mut fact = Map::new();
         fact.insert("id".to_owned(), id.clone().into());
         fact.insert("kind".to_owned(), kind.into());

@@ -4,6 +4,7 @@ mod command;
 mod figures;
 mod policy;
 mod rule_run;
+mod sensor_trust;
 mod stdio;
 mod store_yard;
 mod surface;

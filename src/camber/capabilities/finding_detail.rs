@@ -7,6 +7,7 @@ use niagara_analytics::runner::Finding;
 use niagara_analytics::wall_clock::iso;
 use serde_json::{Map, Value, json};
 
+use super::conditional;
 use super::finding_rows::{self, FindingRows, cited_id};
 use super::rule_run::declined_notice;
 use super::run_arguments;
@@ -304,6 +305,7 @@ fn answer(
     result.facts = facts.into_list();
     result.banners.extend(run.ground.notices.iter().cloned());
     result.banners.extend(declined_notice(call, run));
+    result.banners.extend(conditional::notice_of(call, run, finding));
     result
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use niagara_analytics::runner::Finding;
 use serde_json::{Map, Value, json};
 
+use super::conditional;
 use crate::camber::call::Call;
 use crate::camber::capability::{closed_object, list_of, of_type};
 use crate::camber::engine::RuleRun;
@@ -35,6 +36,7 @@ pub fn schema() -> Value {
             ("caveats", list_of(text())),
             ("metrics", json!({"type": "object"})),
             ("fact", text()),
+            ("conditional_on", conditional::schema()),
             (
                 "ords",
                 json!({"type": "object", "additionalProperties": {"type": "string"},
@@ -81,6 +83,11 @@ impl<'a, 'c> FindingRows<'a, 'c> {
         if let Some(fact) = fact {
             row["fact"] = json!(fact);
         }
+        let conditions = conditional::conditions(self.run, finding);
+        if !conditions.is_empty() {
+            let all: Vec<Value> = conditions.iter().map(|made| made.condition_json()).collect();
+            row["conditional_on"] = json!(all);
+        }
         let ords = self.ords(finding);
         if !ords.is_empty() {
             row["ords"] = json!(ords);
@@ -117,7 +124,11 @@ impl<'a, 'c> FindingRows<'a, 'c> {
 
     /// Adds the finding's fact and returns its sentence and citation.
     pub fn fact(&self, finding: &Finding, facts: &mut Facts) -> (String, String) {
-        let sentence = self.sentence(finding);
+        let mut sentence = self.sentence(finding);
+        if let Some(told) = conditional::told(&conditional::conditions(self.run, finding)) {
+            sentence.push_str("; ");
+            sentence.push_str(&told);
+        }
         let cite = facts.add(
             "finding",
             finding.severity().word(),

@@ -1,6 +1,7 @@
 //! The capabilities, one per file.
 
 pub mod check_citations;
+mod conditional;
 pub mod coverage;
 mod coverage_figures;
 pub mod dataset_entry;
@@ -13,6 +14,8 @@ pub mod rule_params;
 pub mod rule_run;
 mod run_arguments;
 pub(super) mod selection;
+pub mod sensor_trust;
+mod sensor_trust_rows;
 
 use super::capability::Capability;
 
@@ -28,5 +31,6 @@ pub fn all() -> Vec<Box<dyn Capability>> {
         Box::new(points::Points),
         Box::new(rule_params::RuleParams),
         Box::new(rule_run::RuleRunCapability),
+        Box::new(sensor_trust::SensorTrust),
     ]
 }

@@ -6,6 +6,7 @@ use niagara_analytics::Severity;
 use niagara_analytics::runner::{Finding, Skip};
 use serde_json::{Map, Value, json};
 
+use super::conditional;
 use super::finding_rows::{self, FindingRows, cited_id};
 use super::run_arguments;
 use crate::camber::call::Call;
@@ -148,6 +149,7 @@ impl Capability for RuleRunCapability {
             }
             finding_rows.push(rows.row(finding, Some(cited_id(&cite))));
         }
+        conditional::add_fact(call, &run, &page, &mut facts);
         let mut rules: Vec<&str> = run.rules.iter().map(|rule| rule.code.id).collect();
         rules.sort_unstable();
         let mut result = CapabilityResult::of(json!({
@@ -178,6 +180,9 @@ impl Capability for RuleRunCapability {
         result.facts = facts.into_list();
         result.banners.extend(run.ground.notices.iter().cloned());
         result.banners.extend(declined_notice(call, &run));
+        result
+            .banners
+            .extend(conditional::notices(call, &run, &page));
         Ok(result)
     }
 }

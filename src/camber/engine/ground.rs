@@ -41,6 +41,58 @@ impl<'a> RunGround<'a> {
     /// The facility has no data, an equipment is not stored or not in the configuration, the window is no window, or the
     /// configuration cannot be run here.
     pub fn of(call: &Call<'a>, arguments: &Map<String, Value>) -> Result<Self, CapabilityError> {
+        let mut ground = Self::without_equipment(call, arguments)?;
+        let state = call.policy.registry().state(ground.facility.as_str());
+        if state != FacilityState::Active && !ground.config.include_inactive {
+            ground.notices.push(format!(
+                "facility {} is {}, so that nothing of it was judged; activate it or set include_inactive in its run \
+                 configuration",
+                call.quote(ground.facility.as_str()),
+                state.word()
+            ));
+            return Ok(ground);
+        }
+        let equips = selection::asked(arguments, "equips");
+        require_configured(call, &ground.config, &ground.points, equips.as_ref())?;
+        ground.equipment = discovered(
+            &ground.config.equipment,
+            &ground.points.classes,
+            &ground.points.points,
+            equips.as_ref(),
+        );
+        Ok(ground)
+    }
+
+    /// The ground of a call that looks at every stored equipment asked for, whether the configuration takes it or not, and
+    /// whatever state the facility is in.
+    ///
+    /// # Errors
+    /// As [`RunGround::of`], but not for equipment that the configuration leaves out.
+    pub fn of_stored(
+        call: &Call<'a>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Self, CapabilityError> {
+        let mut ground = Self::without_equipment(call, arguments)?;
+        let equips = selection::asked(arguments, "equips");
+        let is_asked = |equip: &String| equips.as_ref().is_none_or(|asked| asked.contains(equip));
+        ground.equipment = ground
+            .points
+            .classes
+            .iter()
+            .filter(|(equip, _)| is_asked(equip))
+            .map(|(equip, class)| Discovered {
+                equip: equip.clone(),
+                equip_class: class.clone(),
+                refrigerant: None,
+            })
+            .collect();
+        Ok(ground)
+    }
+
+    fn without_equipment(
+        call: &Call<'a>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Self, CapabilityError> {
         let asked_window = selection::window(arguments)?;
         let facility = call.stored_facility(arguments)?;
         let points = call
@@ -51,30 +103,7 @@ impl<'a> RunGround<'a> {
         selection::require_equipment(call, "equips", equips.as_ref(), &points)?;
         let mut notices = Vec::new();
         let chosen = Chosen::of(call, &facility, &points, &mut notices)?;
-        let config = chosen.config.as_ref();
-        let window = window(config, asked_window)?;
-        let state = call.policy.registry().state(facility.as_str());
-        let is_left_out = state != FacilityState::Active && !config.include_inactive;
-        let equipment = match is_left_out {
-            true => {
-                notices.push(format!(
-                    "facility {} is {}, so that nothing of it was judged; activate it or set include_inactive in its run \
-                     configuration",
-                    call.quote(facility.as_str()),
-                    state.word()
-                ));
-                Vec::new()
-            }
-            false => {
-                require_configured(call, config, &points, equips.as_ref())?;
-                discovered(
-                    &config.equipment,
-                    &points.classes,
-                    &points.points,
-                    equips.as_ref(),
-                )
-            }
-        };
+        let window = window(&chosen.config, asked_window)?;
         Ok(Self {
             facility,
             points,
@@ -82,7 +111,7 @@ impl<'a> RunGround<'a> {
             file: chosen.file,
             from_config: chosen.from_config,
             window,
-            equipment,
+            equipment: Vec::new(),
             notices,
         })
     }

@@ -2,10 +2,12 @@
 //!
 //! - [`ground`]: the configuration, equipment and window of a call.
 //! - [`frames`]: run frames out of the store, built once per call.
+//! - [`references`]: points against the reference instruments of the configuration.
 //! - [`rules`]: the run that `rule_run` and `finding_detail` share.
 
 pub mod frames;
 pub mod ground;
+pub mod references;
 pub mod rules;
 
 pub use self::ground::RunGround;

@@ -6,10 +6,11 @@ use std::sync::OnceLock;
 use niagara_analytics::RunFrame;
 use niagara_analytics::run_config::{ChosenRule, RuleRequest};
 use niagara_analytics::runner::{Finding, Run, RunOutcome, TrustScores};
+use niagara_analytics::trust::references::Comparisons;
 use niagara_analytics::trust::{self, View};
 use serde_json::{Map, Value};
 
-use super::{RunGround, frames, refused};
+use super::{RunGround, frames, references, refused};
 use crate::camber::call::Call;
 use crate::camber::error::CapabilityError;
 
@@ -19,6 +20,8 @@ pub struct RuleRun<'a> {
     pub rules: Vec<ChosenRule>,
     pub frames: Vec<RunFrame>,
     pub outcome: RunOutcome,
+    /// Points against the references of the configuration.
+    pub comparisons: Comparisons,
     /// The trust floor of the run.
     pub floor: f64,
 }
@@ -51,6 +54,7 @@ impl<'a> RuleRun<'a> {
             .map_err(|error| refused(&error))?;
         let topology = ground.topology(call);
         let frames = frames::load(call, &ground)?;
+        let comparisons = references::comparisons(call, &ground, &frames)?;
         let floor = ground.config.trust_floor(call.caller.min_trust);
         let trust = FrameTrust::of(&frames);
         let outcome = Run {
@@ -69,6 +73,7 @@ impl<'a> RuleRun<'a> {
             rules,
             frames,
             outcome,
+            comparisons,
             floor,
         })
     }
