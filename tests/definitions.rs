@@ -393,12 +393,22 @@ async fn prompts_name_their_tools_in_the_published_order() {
         (
             "data_quality_review",
             json!({"facility_id": "hq"}),
-            &["coverage", "coverage again", "sensor_trust", "check_citations"],
+            &[
+                "coverage",
+                "coverage again",
+                "sensor_trust",
+                "check_citations",
+            ],
         ),
         (
             "explain_finding",
             json!({"facility_id": "hq", "finding_id": "supply_air_control@AHU-1"}),
-            &["finding_detail", "rule_params", "sensor_trust", "check_citations"],
+            &[
+                "finding_detail",
+                "rule_params",
+                "sensor_trust",
+                "check_citations",
+            ],
         ),
         (
             "sensor_trust_review",

@@ -52,12 +52,22 @@ fn building() -> Vec<EquipmentRows> {
                 trend("supply_fan_status", |hour, _| fan(hour)),
             ],
         ),
-        equipment("LOGGER", "METER", vec![trend("supply_air_temp", |_, place| supply_air(place))]),
+        equipment(
+            "LOGGER",
+            "METER",
+            vec![trend("supply_air_temp", |_, place| supply_air(place))],
+        ),
         equipment(
             "VAV-1",
             "VAV",
             vec![
-                trend("space_temp", |_, place| room(if (400..600).contains(&place) { 400 } else { place })),
+                trend("space_temp", |_, place| {
+                    room(if (400..600).contains(&place) {
+                        400
+                    } else {
+                        place
+                    })
+                }),
                 trend("cool_sp", |_, _| 74.0),
                 trend("heat_sp", |_, _| 70.0),
             ],
@@ -66,7 +76,10 @@ fn building() -> Vec<EquipmentRows> {
             "VAV-2",
             "VAV",
             vec![
-                trend("space_temp", |hour, place| if hour < 16 { -999.0 } else { room(place) }),
+                trend(
+                    "space_temp",
+                    |hour, place| if hour < 16 { -999.0 } else { room(place) },
+                ),
                 trend("cool_sp", |_, _| 74.0),
                 trend("heat_sp", |_, _| 70.0),
             ],
@@ -97,7 +110,12 @@ fn call(yard: &StoreYard, name: &str, more: Value) -> Result<CapabilityResult, C
 fn rows(data: &Map<String, Value>) -> BTreeMap<(String, String), Value> {
     let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
     let keyed = |row: &Value| ((text(row, "equip"), text(row, "role")), row.clone());
-    data["points"].as_array().unwrap().iter().map(keyed).collect()
+    data["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(keyed)
+        .collect()
 }
 
 fn row(data: &Map<String, Value>, equip: &str, role: &str) -> Value {
@@ -146,7 +164,10 @@ fn the_least_trusted_point_comes_first_and_says_why() {
         (&json!("rules"), &json!(0.5), &json!(11))
     );
     let worst = &data["points"][0];
-    assert_eq!((&worst["equip"], &worst["role"]), (&json!("VAV-2"), &json!("space_temp")));
+    assert_eq!(
+        (&worst["equip"], &worst["role"]),
+        (&json!("VAV-2"), &json!("space_temp"))
+    );
     assert_eq!(worst["verdict"], "untrusted");
     assert_eq!(worst["below_floor"], true);
     // 16 of 24 hours.
@@ -154,26 +175,49 @@ fn the_least_trusted_point_comes_first_and_says_why() {
     let held = row(data, "VAV-1", "space_temp");
     assert_eq!(held["verdict"], "suspect");
     assert_eq!(held["flags"], json!(["stuck"]));
-    assert_eq!((&held["longest_flat_hours"], &held["n_stuck_intervals"]), (&json!(50.0), &json!(1)));
+    assert_eq!(
+        (&held["longest_flat_hours"], &held["n_stuck_intervals"]),
+        (&json!(50.0), &json!(1))
+    );
     assert_eq!(held["trust"], 0.75);
     let counts = &data["counts"];
-    assert_eq!((&counts["untrusted"], &counts["below_floor"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&counts["untrusted"], &counts["below_floor"]),
+        (&json!(1), &json!(1))
+    );
     assert!(
-        answer.text.starts_with("11 points of \"hq\" were judged for rules:"),
+        answer
+            .text
+            .starts_with("11 points of \"hq\" were judged for rules:"),
         "{}",
         answer.text
     );
-    assert!(answer.text.contains("\"VAV-2\" space_temp scores 0.00 (untrusted) [F2@sensor_trust-"));
+    assert!(
+        answer
+            .text
+            .contains("\"VAV-2\" space_temp scores 0.00 (untrusted) [F2@sensor_trust-")
+    );
     let reason = answer.facts[1]["text"].as_str().unwrap();
-    assert!(reason.contains("out_of_range") && reason.contains("coverage 100 %"), "{reason}");
-    assert!(answer.banners.iter().any(|notice| notice.contains("1 point is below the trust floor of 0.5")));
+    assert!(
+        reason.contains("out_of_range") && reason.contains("coverage 100 %"),
+        "{reason}"
+    );
+    assert!(
+        answer
+            .banners
+            .iter()
+            .any(|notice| notice.contains("1 point is below the trust floor of 0.5"))
+    );
 }
 
 #[test]
 fn a_caller_may_ask_for_a_higher_floor_and_never_for_a_lower_one() {
     let yard = yard();
     let high = call(&yard, "sensor_trust", json!({"min_trust": 0.78})).unwrap();
-    assert_eq!((&high.data["min_trust"], &high.data["counts"]["below_floor"]), (&json!(0.78), &json!(2)));
+    assert_eq!(
+        (&high.data["min_trust"], &high.data["counts"]["below_floor"]),
+        (&json!(0.78), &json!(2))
+    );
     let low = call(&yard, "sensor_trust", json!({"min_trust": 0.0})).unwrap();
     assert_eq!(low.data["min_trust"], 0.5);
 }
@@ -189,14 +233,29 @@ fn a_narrower_answer_has_the_same_scores() {
     )
     .unwrap();
     let some = rows(&some.data);
-    let keys: Vec<_> = some.keys().map(|(equip, role)| (equip.as_str(), role.as_str())).collect();
-    assert_eq!(keys, [("AHU-1", "supply_air_temp"), ("VAV-1", "space_temp")]);
+    let keys: Vec<_> = some
+        .keys()
+        .map(|(equip, role)| (equip.as_str(), role.as_str()))
+        .collect();
+    assert_eq!(
+        keys,
+        [("AHU-1", "supply_air_temp"), ("VAV-1", "space_temp")]
+    );
     for (key, row) in &some {
         assert_eq!(row, &all[key]);
     }
     let page = call(&yard, "sensor_trust", json!({"limit": 2, "offset": 1})).unwrap();
-    assert!(page.truncated && page.banners.iter().any(|notice| notice.contains("rows 2-3 of 11 (least trusted first)")));
-    assert_eq!(page.data["counts"], call(&yard, "sensor_trust", json!({})).unwrap().data["counts"]);
+    assert!(
+        page.truncated
+            && page
+                .banners
+                .iter()
+                .any(|notice| notice.contains("rows 2-3 of 11 (least trusted first)"))
+    );
+    assert_eq!(
+        page.data["counts"],
+        call(&yard, "sensor_trust", json!({})).unwrap().data["counts"]
+    );
 }
 
 #[test]
@@ -233,7 +292,11 @@ fn the_report_judges_duct_sensors_while_the_fan_runs() {
             vec![
                 // Warm and still by night, as the fan is off.
                 trend("supply_air_temp", |hour, place| {
-                    if fan(hour) > 0.5 { supply_air(place) } else { 72.0 }
+                    if fan(hour) > 0.5 {
+                        supply_air(place)
+                    } else {
+                        72.0
+                    }
                 }),
                 trend("supply_fan_status", |hour, _| fan(hour)),
             ],
@@ -246,7 +309,10 @@ fn the_report_judges_duct_sensors_while_the_fan_runs() {
     let (rules, report) = (of("rules"), of("report"));
     assert_eq!(rules["longest_flat_hours"], json!(null));
     assert_eq!(report["longest_flat_hours"], json!(1.0));
-    assert!(report["trust"].as_f64() > rules["trust"].as_f64(), "{report} {rules}");
+    assert!(
+        report["trust"].as_f64() > rules["trust"].as_f64(),
+        "{report} {rules}"
+    );
 }
 
 #[test]
@@ -269,35 +335,87 @@ fn a_sensor_that_reads_high_is_suspect_and_findings_on_it_are_conditional() {
     let references = json!({"AHU-1": {"supply_air_temp": {"equip": "LOGGER"}}});
     let trust = call_with_references(&yard, references.clone(), "sensor_trust", json!({}));
     let point = row(&trust.data, "AHU-1", "supply_air_temp");
-    assert_eq!((&point["verdict"], &point["below_floor"]), (&json!("suspect"), &json!(false)));
-    assert!(point["flags"].as_array().unwrap().contains(&json!("reference_warn")));
+    assert_eq!(
+        (&point["verdict"], &point["below_floor"]),
+        (&json!("suspect"), &json!(false))
+    );
+    assert!(
+        point["flags"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("reference_warn"))
+    );
     assert!(point["trust"].as_f64().unwrap() > 0.8);
     let compared = &trust.data["references"][0];
-    assert_eq!((&compared["bias"], &compared["bias_sign"]), (&json!(3.0), &json!("reads high")));
-    assert_eq!((&compared["samples"], &compared["severity"]), (&json!(336), &json!("warn")));
+    assert_eq!(
+        (&compared["bias"], &compared["bias_sign"]),
+        (&json!(3.0), &json!("reads high"))
+    );
+    assert_eq!(
+        (&compared["samples"], &compared["severity"]),
+        (&json!(336), &json!("warn"))
+    );
     assert_eq!(compared["overlap"]["start"], "2024-03-04T00:00:00");
-    let cited = trust.facts.iter().find(|fact| fact["kind"] == "reference").unwrap();
-    assert!(cited["id"].as_str().unwrap().starts_with("R1@sensor_trust-"));
-    assert!(trust.text.contains("bias 3 (reads high), RMSE 3"), "{}", trust.text);
+    let cited = trust
+        .facts
+        .iter()
+        .find(|fact| fact["kind"] == "reference")
+        .unwrap();
+    assert!(
+        cited["id"]
+            .as_str()
+            .unwrap()
+            .starts_with("R1@sensor_trust-")
+    );
+    assert!(
+        trust.text.contains("bias 3 (reads high), RMSE 3"),
+        "{}",
+        trust.text
+    );
 
     let run = call_with_references(&yard, references.clone(), "rule_run", json!({}));
     let finding = &run.data["findings"][0];
     assert_eq!(finding["finding_id"], "supply_air_control@AHU-1");
     assert_eq!(finding["conditional_on"][0]["kind"], "sensor_drift");
     assert_eq!(finding["conditional_on"][0]["role"], "supply_air_temp");
-    let fact = run.facts.iter().find(|fact| fact["id"] == finding["fact"]).unwrap();
+    let fact = run
+        .facts
+        .iter()
+        .find(|fact| fact["id"] == finding["fact"])
+        .unwrap();
     assert!(
-        fact["text"].as_str().unwrap().ends_with("conditional on sensor_drift:supply_air_temp warn"),
+        fact["text"]
+            .as_str()
+            .unwrap()
+            .ends_with("conditional on sensor_drift:supply_air_temp warn"),
         "{fact:?}"
     );
-    assert!(run.banners.iter().any(|notice| notice.starts_with("1 listed finding is conditional")
-        && notice.contains("sensor problem first")));
-    assert!(!run.facts.iter().any(|fact| fact["kind"] == "conditional_findings"));
+    assert!(run.banners.iter().any(
+        |notice| notice.starts_with("1 listed finding is conditional")
+            && notice.contains("sensor problem first")
+    ));
+    assert!(
+        !run.facts
+            .iter()
+            .any(|fact| fact["kind"] == "conditional_findings")
+    );
 
     let later = call_with_references(&yard, references.clone(), "rule_run", json!({"offset": 5}));
-    let elsewhere = later.facts.iter().find(|fact| fact["kind"] == "conditional_findings").unwrap();
-    assert!(elsewhere["id"].as_str().unwrap().starts_with("C1@rule_run-"));
-    assert_eq!(elsewhere["finding_ids"], json!(["supply_air_control@AHU-1"]));
+    let elsewhere = later
+        .facts
+        .iter()
+        .find(|fact| fact["kind"] == "conditional_findings")
+        .unwrap();
+    assert!(
+        elsewhere["id"]
+            .as_str()
+            .unwrap()
+            .starts_with("C1@rule_run-")
+    );
+    assert_eq!(
+        elsewhere["finding_ids"],
+        json!(["supply_air_control@AHU-1"])
+    );
 
     let detail = call_with_references(
         &yard,
@@ -306,7 +424,12 @@ fn a_sensor_that_reads_high_is_suspect_and_findings_on_it_are_conditional() {
         json!({"finding_id": "supply_air_control@AHU-1"}),
     );
     assert!(detail.data["finding"]["conditional_on"].is_array());
-    assert!(detail.banners.iter().any(|notice| notice.contains("sensor problem first")));
+    assert!(
+        detail
+            .banners
+            .iter()
+            .any(|notice| notice.contains("sensor problem first"))
+    );
 }
 
 #[test]
@@ -319,11 +442,23 @@ fn a_sensor_that_agrees_is_told_too_and_one_that_cannot_be_compared_is_a_notice(
     let trust = call_with_references(&yard, references.clone(), "sensor_trust", json!({}));
     assert_eq!(trust.data["references"].as_array().unwrap().len(), 1);
     assert_eq!(trust.data["references"][0]["severity"], "ok");
-    assert_eq!(trust.data["references"][0]["verdict"], "tracks LOGGER supply_air_temp");
-    assert_eq!(row(&trust.data, "AHU-1", "supply_air_temp")["verdict"], "trusted");
+    assert_eq!(
+        trust.data["references"][0]["verdict"],
+        "tracks LOGGER supply_air_temp"
+    );
+    assert_eq!(
+        row(&trust.data, "AHU-1", "supply_air_temp")["verdict"],
+        "trusted"
+    );
     let is_told = |notice: &String| notice.starts_with("\"VAV-1\" co2 was not compared");
     assert!(trust.banners.iter().any(is_told), "{:?}", trust.banners);
     let run = call_with_references(&yard, references, "rule_run", json!({}));
     assert!(run.banners.iter().any(is_told), "{:?}", run.banners);
-    assert!(run.data["findings"].as_array().unwrap().iter().all(|row| row.get("conditional_on").is_none()));
+    assert!(
+        run.data["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|row| row.get("conditional_on").is_none())
+    );
 }

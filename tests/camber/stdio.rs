@@ -188,7 +188,10 @@ async fn the_older_era_begins_with_initialize() {
         .iter()
         .filter_map(|prompt| prompt["name"].as_str())
         .collect();
-    assert!(names.is_sorted() && names.contains(&"sensor_trust_review"), "{names:?}");
+    assert!(
+        names.is_sorted() && names.contains(&"sensor_trust_review"),
+        "{names:?}"
+    );
     assert_eq!(
         client
             .request("prompts/get", json!({"name": "triage_ahu"}))

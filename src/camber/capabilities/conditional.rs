@@ -44,7 +44,10 @@ pub(super) fn schema() -> Value {
     let mut schema = list_of(whole_object([
         ("kind", text()),
         ("role", text()),
-        ("severity", json!({"type": "string", "enum": ["fault", "warn"]})),
+        (
+            "severity",
+            json!({"type": "string", "enum": ["fault", "warn"]}),
+        ),
         ("bias", of_type(&["number", "null"])),
         ("reference", text()),
         ("text", text()),
@@ -71,9 +74,17 @@ pub(super) fn notices(call: &Call<'_>, run: &RuleRun<'_>, listed: &[&Finding]) -
         return notices;
     }
     let mut sensors: BTreeSet<String> = BTreeSet::new();
-    for finding in shown.iter().map(|finding| **finding).chain(elsewhere.iter().copied()) {
+    for finding in shown
+        .iter()
+        .map(|finding| **finding)
+        .chain(elsewhere.iter().copied())
+    {
         for made in conditions(run, finding) {
-            sensors.insert(format!("{} on {}", made.condition(), call.quote(&made.equip)));
+            sensors.insert(format!(
+                "{} on {}",
+                made.condition(),
+                call.quote(&made.equip)
+            ));
         }
     }
     let more = match elsewhere.as_slice() {
@@ -108,7 +119,10 @@ pub(super) fn add_fact(call: &Call<'_>, run: &RuleRun<'_>, listed: &[&Finding], 
     if elsewhere.is_empty() {
         return;
     }
-    let ids: Vec<&str> = elsewhere.iter().map(|finding| finding.id.as_str()).collect();
+    let ids: Vec<&str> = elsewhere
+        .iter()
+        .map(|finding| finding.id.as_str())
+        .collect();
     let told = format!(
         "{} conditional on a sensor that disagrees with its reference, on other pages or below min_severity: {}",
         counted(elsewhere.len(), "finding is", "findings are"),

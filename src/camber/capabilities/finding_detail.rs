@@ -305,7 +305,9 @@ fn answer(
     result.facts = facts.into_list();
     result.banners.extend(run.ground.notices.iter().cloned());
     result.banners.extend(declined_notice(call, run));
-    result.banners.extend(conditional::notice_of(call, run, finding));
+    result
+        .banners
+        .extend(conditional::notice_of(call, run, finding));
     result
 }
 

@@ -85,7 +85,10 @@ impl<'a, 'c> FindingRows<'a, 'c> {
         }
         let conditions = conditional::conditions(self.run, finding);
         if !conditions.is_empty() {
-            let all: Vec<Value> = conditions.iter().map(|made| made.condition_json()).collect();
+            let all: Vec<Value> = conditions
+                .iter()
+                .map(|made| made.condition_json())
+                .collect();
             row["conditional_on"] = json!(all);
         }
         let ords = self.ords(finding);

@@ -135,13 +135,7 @@ fn tell_comparisons(
             ("equip", json!(comparison.equip)),
             ("role", json!(comparison.role)),
         ];
-        let cite = facts.add_under(
-            'R',
-            "reference",
-            comparison.bias,
-            sentence.clone(),
-            &extra,
-        );
+        let cite = facts.add_under('R', "reference", comparison.bias, sentence.clone(), &extra);
         if comparison.speaks_against() && told < TOLD {
             told += 1;
             sentences.push(format!("{sentence} {cite}."));

@@ -112,7 +112,10 @@ pub(super) fn point_schema() -> Value {
         ("flags", list_of(text())),
         (
             "coverage",
-            described(share(), "Of the point's own span on the grid of a rule run."),
+            described(
+                share(),
+                "Of the point's own span on the grid of a rule run.",
+            ),
         ),
         ("flatline_frac", share()),
         (
@@ -136,10 +139,7 @@ pub(super) fn point_schema() -> Value {
     let required: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let ord = (
         "ord",
-        described(
-            text(),
-            "The station point, where the site model knows it.",
-        ),
+        described(text(), "The station point, where the site model knows it."),
     );
     closed_object(&required, columns.clone().into_iter().chain([ord]))
 }
