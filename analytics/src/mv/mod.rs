@@ -1,13 +1,27 @@
 //! Measurement and verification: what a meter would have used, and what was saved.
 //!
+//! - [`daily`]: energy and weather of every day.
 //! - [`change_point`]: energy of a day over its outdoor temperature; [`least_squares`] fits it.
+//! - [`statistics`], [`baseline`]: how well that fits, and whether it is good enough.
+//! - [`coverage`]: how far a model is asked about weather that it has not seen.
+//! - [`forecast`]: the baseline projected onto the reporting period.
 //!
 //! Source: CAMBER M&V capability.
 
+pub mod baseline;
 pub mod change_point;
+pub mod coverage;
+pub mod daily;
+pub mod forecast;
 pub mod least_squares;
+pub mod statistics;
 #[cfg(test)]
 mod testing;
 
+pub use self::baseline::{Baseline, FullYear};
 pub use self::change_point::{ChangePointModel, ModelKind};
+pub use self::coverage::{Coverage, CoverageTier, ExtrapolationPolicy, Support};
+pub use self::daily::{DailyFrame, DailyRule, NoDays};
+pub use self::forecast::{ForecastSaving, Kernel, SavingDecline, SavingTotals};
 pub use self::least_squares::LeastSquares;
+pub use self::statistics::{AcceptanceLimit, FitStatistics};

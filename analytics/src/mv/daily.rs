@@ -1,0 +1,284 @@
+//! Energy and outdoor temperature of every day of a meter (M&V §3).
+
+use std::collections::BTreeMap;
+
+use crate::frame::Frame;
+use crate::numeric::{self, nanos};
+use crate::wall_clock::{DAY, HOUR, Window};
+
+/// Role of the outdoor air temperature.
+const OUTDOOR_AIR: &str = "oat";
+/// Outdoor temperatures beyond these are placeholders or sensor faults, °F.
+const COLDEST: f64 = -40.0;
+const HOTTEST: f64 = 140.0;
+/// Slack of the comparison with the least coverage.
+const COVERAGE_SLACK: f64 = 1e-9;
+
+/// Which days count.
+#[derive(Clone, Copy)]
+pub struct DailyRule<'a> {
+    /// Least share of a day that the meter's samples must cover, 0 to 1.
+    pub min_coverage: f64,
+    /// Hours of the day that begins at a stamp: 24, or 23 and 25 where the site's clocks change.
+    pub hours_of_day: &'a dyn Fn(i64) -> f64,
+}
+
+impl DailyRule<'static> {
+    /// Nine tenths of 24 hours, the default.
+    pub const DEFAULT: Self = Self {
+        min_coverage: 0.9,
+        hours_of_day: &|_| 24.0,
+    };
+}
+
+/// Why there are no days at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoDays {
+    #[error("no data for role {role:?} of {equip:?}; map the meter's rate to this role")]
+    NoMeter { equip: String, role: String },
+    #[error("no outdoor air temperature for {equip:?}; map `oat`, or name it as `shared_oat`")]
+    NoWeather { equip: String },
+}
+
+/// The days of a meter, in the order of time; all figures are finite.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DailyFrame {
+    /// Midnights, in nanoseconds of the site's wall clock.
+    pub days: Vec<i64>,
+    /// Mean outdoor temperature, °F.
+    pub temperature: Vec<f64>,
+    /// In the meter's unit times hours.
+    pub energy: Vec<f64>,
+    /// Days whose samples cover too little.
+    pub dropped: usize,
+    /// Samples of the outdoor temperature that no outdoor air can have.
+    pub screened: usize,
+}
+
+impl DailyFrame {
+    /// Sums a meter's rate over the days of a window.
+    ///
+    /// A sample stands until the next one, for at most the usual gap; gaps are not filled.
+    ///
+    /// # Errors
+    /// The meter, or the weather, has no sample at any time.
+    pub fn of(
+        frame: &Frame<'_>,
+        meter: &str,
+        window: Window,
+        rule: DailyRule<'_>,
+    ) -> Result<Self, NoDays> {
+        let rate = frame.with_data(meter).ok_or_else(|| NoDays::NoMeter {
+            equip: frame.equip().to_owned(),
+            role: meter.to_owned(),
+        })?;
+        let oat = frame
+            .with_data(OUTDOOR_AIR)
+            .ok_or_else(|| NoDays::NoWeather {
+                equip: frame.equip().to_owned(),
+            })?;
+        let mut daily = Self::default();
+        let weather = daily.mean_temperatures(&samples(frame, oat, window));
+        for (day, metered) in metered_days(&samples(frame, rate, window)) {
+            let Some(temperature) = weather.get(&day) else {
+                continue;
+            };
+            if !metered.energy.is_finite() || metered.energy < 0.0 {
+                continue;
+            }
+            let midnight = day.saturating_mul(DAY);
+            let coverage = (metered.hours / (rule.hours_of_day)(midnight)).min(1.0);
+            if coverage >= rule.min_coverage - COVERAGE_SLACK {
+                daily.days.push(midnight);
+                daily.temperature.push(*temperature);
+                daily.energy.push(metered.energy);
+            } else {
+                daily.dropped += 1;
+            }
+        }
+        Ok(daily)
+    }
+
+    /// Number of days.
+    pub fn len(&self) -> usize {
+        self.days.len()
+    }
+
+    /// Whether there is no day.
+    pub fn is_empty(&self) -> bool {
+        self.days.is_empty()
+    }
+
+    /// Means by day, and counts what is screened.
+    fn mean_temperatures(&mut self, samples: &[(i64, f64)]) -> BTreeMap<i64, f64> {
+        let mut sums: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
+        for (stamp, temperature) in samples {
+            if (COLDEST..=HOTTEST).contains(temperature) {
+                let (sum, count) = sums.entry(day_of(*stamp)).or_default();
+                *sum += temperature;
+                *count += 1;
+            } else {
+                self.screened += 1;
+            }
+        }
+        sums.into_iter()
+            .map(|(day, (sum, count))| (day, sum / numeric::share_of(count)))
+            .collect()
+    }
+}
+
+/// What the meter says of a day.
+#[derive(Debug, Clone, Copy, Default)]
+struct MeteredDay {
+    energy: f64,
+    /// Hours for which samples stand.
+    hours: f64,
+}
+
+/// By day since 1970; empty below two samples, of which nobody knows how long they stand.
+fn metered_days(samples: &[(i64, f64)]) -> BTreeMap<i64, MeteredDay> {
+    let stamps: Vec<i64> = samples.iter().map(|sample| sample.0).collect();
+    let mut days: BTreeMap<i64, MeteredDay> = BTreeMap::new();
+    let Some(step) = numeric::median_step(&stamps) else {
+        return days;
+    };
+    let step = step / nanos(HOUR);
+    let next = stamps.iter().skip(1).copied().map(Some).chain([None]);
+    for ((stamp, rate), next) in samples.iter().zip(next) {
+        let gap = next.map_or(step, |next| {
+            nanos(next.saturating_sub(*stamp)) / nanos(HOUR)
+        });
+        let day = days.entry(day_of(*stamp)).or_default();
+        day.energy += rate * gap.min(step);
+        day.hours += step;
+    }
+    days
+}
+
+/// Samples within a window, in the order of time.
+fn samples(frame: &Frame<'_>, values: &[f64], window: Window) -> Vec<(i64, f64)> {
+    frame
+        .stamps()
+        .iter()
+        .copied()
+        .zip(values.iter().copied())
+        .filter(|(stamp, value)| !value.is_nan() && window.contains(*stamp))
+        .collect()
+}
+
+fn day_of(stamp: i64) -> i64 {
+    stamp.div_euclid(DAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::RoleFrame;
+    use crate::mv::testing::{hourly, since_2023};
+
+    fn days(table: &RoleFrame) -> DailyFrame {
+        DailyFrame::of(
+            &Frame::whole(table),
+            "power",
+            Window::OPEN,
+            DailyRule::DEFAULT,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_day_is_the_sum_of_its_hours_and_the_mean_of_its_weather() {
+        let table = hourly(
+            2,
+            |hour| 50.0 + f64::from(hour % 24),
+            |hour| f64::from(hour / 24 + 1),
+        );
+        let daily = days(&table);
+        assert_eq!(daily.days, [since_2023(0), since_2023(1)]);
+        assert_eq!(daily.temperature, [61.5, 61.5]);
+        assert_eq!(daily.energy, [24.0, 48.0]);
+    }
+
+    #[test]
+    fn a_gap_is_not_filled_and_a_day_that_lacks_too_much_is_dropped() {
+        // Two hours of the first day are missing, three of the second.
+        let gap = |hour| matches!(hour, 10 | 11 | 30..=32);
+        let table = hourly(3, |_| 60.0, |hour| if gap(hour) { f64::NAN } else { 2.0 });
+        let daily = days(&table);
+        assert_eq!(daily.days, [since_2023(0), since_2023(2)]);
+        assert_eq!(daily.energy, [44.0, 48.0]);
+        assert_eq!(daily.dropped, 1);
+    }
+
+    #[test]
+    fn weather_needs_no_coverage_but_must_be_possible() {
+        // Nothing but placeholders on the second day, one honest hour on the third.
+        let table = hourly(
+            3,
+            |hour| match hour {
+                0..24 => 60.0,
+                70 => 41.0,
+                _ => 200.0,
+            },
+            |_| 1.0,
+        );
+        let daily = days(&table);
+        assert_eq!(daily.days, [since_2023(0), since_2023(2)]);
+        assert_eq!(daily.temperature, [60.0, 41.0]);
+        assert_eq!((daily.screened, daily.dropped), (47, 0));
+    }
+
+    #[test]
+    fn a_day_of_negative_energy_is_left_out() {
+        let table = hourly(2, |_| 60.0, |hour| if hour == 5 { -1e6 } else { 1.0 });
+        let daily = days(&table);
+        assert_eq!(daily.days, [since_2023(1)]);
+        assert_eq!(daily.dropped, 0);
+    }
+
+    #[test]
+    fn a_short_day_needs_fewer_samples() {
+        let table = hourly(2, |_| 60.0, |hour| if hour == 2 { f64::NAN } else { 1.0 });
+        let whole = |hours_of_day: &dyn Fn(i64) -> f64| {
+            let rule = DailyRule {
+                min_coverage: 1.0,
+                hours_of_day,
+            };
+            let daily = DailyFrame::of(&Frame::whole(&table), "power", Window::OPEN, rule).unwrap();
+            (daily.len(), daily.dropped)
+        };
+        assert_eq!(whole(&|_| 24.0), (1, 1));
+        assert_eq!(
+            whole(&|day| if day == since_2023(0) { 23.0 } else { 24.0 }),
+            (2, 0)
+        );
+    }
+
+    #[test]
+    fn a_window_takes_whole_stamps_and_what_is_missing_is_named() {
+        let table = hourly(4, |_| 60.0, |_| 1.0);
+        let window = Window {
+            start: Some(since_2023(1)),
+            end: Some(since_2023(3) - 1),
+        };
+        let daily =
+            DailyFrame::of(&Frame::whole(&table), "power", window, DailyRule::DEFAULT).unwrap();
+        assert_eq!(daily.days, [since_2023(1), since_2023(2)]);
+
+        let absent = DailyFrame::of(
+            &Frame::whole(&table),
+            "energy_rate",
+            Window::OPEN,
+            DailyRule::DEFAULT,
+        );
+        assert!(matches!(absent, Err(NoDays::NoMeter { .. })));
+        let blind = hourly(4, |_| f64::NAN, |_| 1.0);
+        let absent = DailyFrame::of(
+            &Frame::whole(&blind),
+            "power",
+            Window::OPEN,
+            DailyRule::DEFAULT,
+        );
+        assert!(matches!(absent, Err(NoDays::NoWeather { .. })));
+    }
+}

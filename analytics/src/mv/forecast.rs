@@ -1,0 +1,251 @@
+//! Savings by forecast: the baseline projected onto the reporting period (M&V §6.1).
+
+use super::baseline::Baseline;
+use super::coverage::{Coverage, CoverageTier, ExtrapolationPolicy};
+use super::daily::DailyFrame;
+use crate::numeric::{round, share_of};
+
+/// Two-sided confidence of every band.
+pub const CONFIDENCE: f64 = 0.90;
+
+/// Factor of ASHRAE Guideline 14 for models of more than one parameter.
+const GUIDELINE_14: f64 = 1.26;
+
+/// Student's t by degrees of freedom, up to and including the first figure.
+const STUDENT_T: [(usize, f64); 6] = [
+    (5, 2.015),
+    (10, 1.812),
+    (20, 1.725),
+    (30, 1.697),
+    (60, 1.671),
+    (120, 1.658),
+];
+/// Student's t beyond the table, and without degrees of freedom.
+const STUDENT_T_BEYOND: f64 = 1.645;
+
+/// How a band is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Fractional savings uncertainty of ASHRAE Guideline 14; known to be too narrow.
+    Guideline14,
+    /// Variance of the projected total and of the reporting period's scatter.
+    Exact,
+}
+
+impl Kernel {
+    /// The word in a configuration and on the wire.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Guideline14 => "g14",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+/// Why a saving is not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SavingDecline {
+    /// No reporting day can be used.
+    NoReportingDays,
+    /// The baseline does not know the weather of the reporting period.
+    SevereExtrapolation,
+}
+
+/// Totals of a saving, rounded as they are told; energies in the meter's unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SavingTotals {
+    pub projected: f64,
+    /// Projected less actual.
+    pub avoided: f64,
+    /// Avoided as a share of projected; none when that is 0.
+    pub savings_share: Option<f64>,
+    /// Half the width of the band, as a share of the avoided energy.
+    pub fsu: Option<f64>,
+    /// Half the width of the band.
+    pub uncertainty: Option<f64>,
+    /// Actual as a share of projected (SEP energy performance indicator).
+    pub enpi: Option<f64>,
+    pub enpi_uncertainty: Option<f64>,
+}
+
+/// A saving by forecast.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForecastSaving {
+    pub kernel: Kernel,
+    /// Days that were compared.
+    pub report_days: usize,
+    /// Energy of the reporting period, rounded; told even when the saving is declined.
+    pub actual: f64,
+    /// Either the totals, or why there are none.
+    pub totals: Result<SavingTotals, SavingDecline>,
+    pub coverage: Coverage,
+    /// By how much extrapolation widens the band, rounded; 1 for the exact kernel, none where nothing widens.
+    pub extrapolation_factor: Option<f64>,
+    /// Whether the reporting period's mean temperature is that of the fit (SEP range rule).
+    pub range_valid: bool,
+}
+
+impl ForecastSaving {
+    /// Projects a baseline onto reporting days and compares.
+    pub fn of(
+        baseline: &Baseline,
+        reporting: &DailyFrame,
+        kernel: Kernel,
+        policy: &ExtrapolationPolicy,
+    ) -> Self {
+        let (temperatures, energies): (Vec<f64>, Vec<f64>) = reporting
+            .temperature
+            .iter()
+            .zip(&reporting.energy)
+            .filter(|(t, y)| baseline.model.at(**t).is_finite() && y.is_finite())
+            .map(|(t, y)| (*t, *y))
+            .unzip();
+        let coverage = Coverage::of(baseline.support, &baseline.model, &temperatures, policy);
+        let projection = Projection::new(baseline, &temperatures, &energies);
+        let widening = projection.widening(kernel, &coverage, policy);
+        let totals = if temperatures.is_empty() {
+            Err(SavingDecline::NoReportingDays)
+        } else if coverage.tier == CoverageTier::Severe && policy.decline {
+            Err(SavingDecline::SevereExtrapolation)
+        } else {
+            Ok(projection.totals(kernel, widening))
+        };
+        Self {
+            kernel,
+            report_days: temperatures.len(),
+            actual: round(projection.actual, 2),
+            totals,
+            coverage,
+            extrapolation_factor: widening.map(|factor| round(factor, 4)),
+            range_valid: baseline.support.is_near(&temperatures),
+        }
+    }
+}
+
+/// A baseline over reporting days, not rounded.
+struct Projection<'a> {
+    baseline: &'a Baseline,
+    temperatures: &'a [f64],
+    projected: f64,
+    actual: f64,
+}
+
+impl<'a> Projection<'a> {
+    fn new(baseline: &'a Baseline, temperatures: &'a [f64], energies: &[f64]) -> Self {
+        Self {
+            baseline,
+            temperatures,
+            projected: temperatures
+                .iter()
+                .map(|temperature| baseline.model.at(*temperature))
+                .sum(),
+            actual: energies.iter().sum(),
+        }
+    }
+
+    fn totals(&self, kernel: Kernel, widening: Option<f64>) -> SavingTotals {
+        let avoided = self.projected - self.actual;
+        let share = (self.projected != 0.0).then(|| avoided / self.projected);
+        let (fsu, uncertainty) = match kernel {
+            Kernel::Guideline14 => {
+                let fsu = share
+                    .and_then(|share| self.guideline_14(share))
+                    .map(|fsu| fsu * widening.map_or(1.0, |factor| factor.max(1.0)));
+                (fsu, fsu.map(|fsu| avoided.abs() * fsu))
+            }
+            Kernel::Exact => {
+                let band = share.map(|_| self.exact());
+                let fsu = band.filter(|_| avoided != 0.0);
+                (fsu.map(|band| band / avoided.abs()), band)
+            }
+        };
+        let told = |value: Option<f64>, decimals| {
+            value
+                .filter(|value| value.is_finite())
+                .map(|value| round(value, decimals))
+        };
+        let (projected, uncertainty) = (round(self.projected, 2), told(uncertainty, 2));
+        let enpi = (projected != 0.0).then(|| round(round(self.actual, 2) / projected, 6));
+        SavingTotals {
+            projected,
+            avoided: round(avoided, 2),
+            savings_share: told(share, 4),
+            fsu: told(fsu, 4),
+            uncertainty,
+            enpi,
+            enpi_uncertainty: enpi
+                .zip(uncertainty)
+                .map(|(enpi, band)| round(enpi.abs() * band / projected.abs(), 6)),
+        }
+    }
+
+    /// Fractional savings uncertainty; none when nothing is saved or the days say nothing of each other.
+    fn guideline_14(&self, savings_share: f64) -> Option<f64> {
+        let statistics = self.baseline.statistics.rounded();
+        let n = share_of(statistics.n);
+        let independent = match self.baseline.rho {
+            Some(rho) if rho > 0.0 => n * (1.0 - rho) / (1.0 + rho),
+            _ => n,
+        };
+        if savings_share == 0.0 || independent == 0.0 {
+            return None;
+        }
+        let spread = (n / independent) * (1.0 + 2.0 / n) / share_of(self.temperatures.len());
+        Some(
+            self.student_t() * GUIDELINE_14 * statistics.cv_rmse * spread.sqrt()
+                / savings_share.abs(),
+        )
+    }
+
+    fn exact(&self) -> f64 {
+        let model = &self.baseline.model;
+        let rho = self.baseline.rho.unwrap_or(0.0);
+        let scatter =
+            (1.0 + rho) / (1.0 - rho) * model.sse() / share_of(model.degrees_of_freedom());
+        let parameters = model.variance_of(&model.sum_of_terms(self.temperatures));
+        self.student_t()
+            * (scatter * parameters + scatter * share_of(self.temperatures.len())).sqrt()
+    }
+
+    fn student_t(&self) -> f64 {
+        student_t(self.baseline.model.degrees_of_freedom())
+    }
+
+    /// How much wider the band is than with all weather moved into the support.
+    fn widening(
+        &self,
+        kernel: Kernel,
+        coverage: &Coverage,
+        policy: &ExtrapolationPolicy,
+    ) -> Option<f64> {
+        if kernel == Kernel::Exact {
+            return Some(1.0);
+        }
+        let extrapolates = matches!(coverage.tier, CoverageTier::Moderate | CoverageTier::Severe);
+        if !extrapolates || !policy.widen_fsu {
+            return None;
+        }
+        let (model, support) = (&self.baseline.model, &self.baseline.support);
+        let moved: Vec<f64> = self
+            .temperatures
+            .iter()
+            .map(|temperature| temperature.max(support.low).min(support.high))
+            .collect();
+        let days = share_of(self.temperatures.len());
+        let variance =
+            |temperatures: &[f64]| days + model.variance_of(&model.sum_of_terms(temperatures));
+        let factor = (variance(self.temperatures) / variance(&moved)).sqrt();
+        factor.is_finite().then_some(factor)
+    }
+}
+
+/// Student's t at 90 % by the table of the reference.
+pub fn student_t(degrees_of_freedom: usize) -> f64 {
+    STUDENT_T
+        .iter()
+        .find(|(most, _)| (1..=*most).contains(&degrees_of_freedom))
+        .map_or(STUDENT_T_BEYOND, |(_, t)| *t)
+}
+
+#[cfg(test)]
+mod tests;
