@@ -180,7 +180,7 @@ pub fn run(options: &StoreOptions, log: &LogOptions) -> anyhow::Result<Ending> {
             }
             let mut writer = writer(&store)?;
             writer.remove(&id, reason)?;
-            catalogue(&mut writer)?;
+            writer.offer_catalogue()?;
             let done = json!({"facility_id": id.as_str(), "removed": true});
             show(json, &done, &format!("Removed facility \"{id}\".\n"))?;
         }
@@ -345,7 +345,7 @@ fn compact(store: &TrendStore, only: Option<FacilityId>) -> Result<Vec<Packed>, 
             problem,
         });
     }
-    catalogue(&mut writer)?;
+    writer.offer_catalogue()?;
     Ok(packed)
 }
 
@@ -356,15 +356,6 @@ fn done_or_told<T: Default>(
     match outcome {
         Err(error @ StoreError::Damaged { .. }) => Ok((T::default(), Some(error.to_string()))),
         outcome => outcome.map(|report| (report, None)),
-    }
-}
-
-/// Writes the catalogue, so that readers need not look into parts. What was done stands even if one cannot be written because
-/// a facility is damaged: readers then look into the parts.
-fn catalogue(writer: &mut StoreWriter<'_>) -> Result<(), StoreError> {
-    match writer.rebuild_catalogue() {
-        Err(StoreError::Damaged { .. }) => Ok(()),
-        outcome => outcome.map(|_| ()),
     }
 }
 
@@ -412,7 +403,7 @@ fn prune(
         });
     }
     if let Some(writer) = &mut writer {
-        catalogue(writer)?;
+        writer.offer_catalogue()?;
     }
     Ok(pruned)
 }

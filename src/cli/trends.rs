@@ -188,6 +188,11 @@ pub fn run(arguments: &TrendsArguments) -> anyhow::Result<Ending> {
 }
 
 fn run_export(store: &TrendStore, arguments: &ExportArguments) -> anyhow::Result<()> {
+    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
+        && to < from
+    {
+        bail!("--to lies before --from; exchange the two");
+    }
     let export = FrameExport {
         facility: FacilityId::parse(&arguments.facility)?,
         equipment: arguments.equipment.iter().cloned().collect::<BTreeSet<_>>(),

@@ -57,6 +57,18 @@ fn a_last_day_is_exported_to_its_end_as_ingest_reads_it() {
 }
 
 #[test]
+fn a_range_that_ends_before_it_begins_is_a_slip() {
+    let (_folder, root) = filled();
+    let output = export(&root, &["--from", "2024-03-02", "--to", "2024-03-01"])
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(complaint.contains("--to lies before --from"), "{complaint}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
 fn a_file_is_replaced_as_a_whole_and_one_that_cannot_be_is_left() {
     let (folder, root) = filled();
     let file = folder.path().join("hq.csv");

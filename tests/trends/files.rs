@@ -381,6 +381,60 @@ fn what_is_left_out_or_taken_for_granted_is_told() {
     );
 }
 
+#[test]
+fn cells_that_hold_something_else_than_a_value_are_told_and_never_guessed() {
+    let case = Case::new();
+    let text = "time,Flow,Fan\n\
+        2024-03-01 00:00,\"5,8\",On\n\
+        2024-03-01 01:00,\"1,005.8\",l\u{e4}uft\n\
+        2024-03-01 02:00,12%,\n\
+        2024-03-01 03:00,n/a,Off\n";
+    let file = case.file("german.csv", text);
+    let mut import = case.import(
+        r#"{"aliases": {"Fan": "supply_fan_status", "Flow": "airflow"}}"#,
+        WIDE,
+    );
+    import.units.insert("airflow".into(), "cfm".into());
+    import.bins.states = BinWidth::parse("1h");
+    let report = run(&import, &[file]);
+    assert_eq!(report.without_value, 5);
+    let stored = samples(&case.store, "hq");
+    assert!(
+        stored.contains(&"AHU-1 airflow 2024-03-01T01:00:00 1005.8".to_owned()),
+        "{stored:?}"
+    );
+    assert_eq!(
+        stored
+            .iter()
+            .filter(|line| line.contains(" airflow "))
+            .count(),
+        1,
+        "{stored:?}"
+    );
+    assert_eq!(
+        report.warnings,
+        [
+            "\"Flow\": 2 cells hold something that is no number, the first \"5,8\"",
+            "\"Fan\": 1 cells hold something that is no state, the first \"l\u{e4}uft\"",
+        ]
+    );
+}
+
+#[test]
+fn an_import_beside_a_damaged_facility_is_done() {
+    let case = Case::new();
+    let file = case.file("log.csv", "time,OAT\n2024-03-01 00:00,20\n");
+    let annex = case
+        .store
+        .root()
+        .join("facility_id=annex/year=2024/month=3");
+    std::fs::create_dir_all(&annex).expect("a folder");
+    std::fs::write(annex.join("part-0.parquet"), "no Parquet").expect("damaged");
+    let report = run(&case.import("{}", WIDE), &[file]);
+    assert_eq!(report.samples, 1);
+    assert_eq!(samples(&case.store, "hq").len(), 1);
+}
+
 fn exported(store: &TrendStore, format: ExportFormat, bins: Option<BinWidth>) -> Vec<u8> {
     let export = FrameExport {
         facility: id("hq"),

@@ -277,6 +277,7 @@ impl FileImport<'_> {
         let Some(part) = parts.get_mut(at) else {
             return Ok(());
         };
+        let mut unread: Option<(u64, &str)> = None;
         for (stamp, cell) in series.stamps.iter().zip(&series.cells) {
             let number = if role.status {
                 (!is_nothing(cell))
@@ -287,6 +288,9 @@ impl FileImport<'_> {
             };
             let Some(number) = number else {
                 report.without_value += 1;
+                if !is_nothing(cell) {
+                    unread = Some(unread.map_or((1, cell), |(count, first)| (count + 1, first)));
+                }
                 continue;
             };
             // Of several readings at one time the first counts, of several states the last (Store §11).
@@ -301,6 +305,13 @@ impl FileImport<'_> {
                     }
                 }
             }
+        }
+        if let Some((count, first)) = unread {
+            let what = if role.status { "state" } else { "number" };
+            report.warnings.push(format!(
+                "{:?}: {count} cells hold something that is no {what}, the first {first:?}",
+                series.token
+            ));
         }
         Ok(())
     }
@@ -372,7 +383,7 @@ impl FileImport<'_> {
             &rows,
             Some(&Registration::active(None, zone)),
         )?;
-        writer.rebuild_catalogue()?;
+        writer.offer_catalogue()?;
         Ok(())
     }
 

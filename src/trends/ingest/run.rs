@@ -425,15 +425,7 @@ impl Keeper {
         } else if self.registers {
             writer.register(&self.facility, &registration)?;
         }
-        match writer.rebuild_catalogue() {
-            // Readers look into the parts of a facility that is damaged, and say so.
-            Err(error @ StoreError::Damaged { .. }) => {
-                tracing::warn!(%error, "the point catalogue is not written");
-            }
-            outcome => {
-                outcome?;
-            }
-        }
+        writer.offer_catalogue()?;
         Ok(in_place_of)
     }
 

@@ -52,7 +52,7 @@ fn check(what: &str, name: &str) -> Result<(), StoreError> {
     };
     let shown: String = name.chars().take(LONGEST).collect();
     Err(StoreError::Refused(format!(
-        "the {what} {shown:?} {problem}; rename it in the knowledge file"
+        "the {what} {shown:?} {problem}; give it another name in the knowledge file, or in the mapping file of an import"
     )))
 }
 

@@ -214,6 +214,21 @@ impl<'s> StoreWriter<'s> {
         Catalogue::rebuild(self.store)
     }
 
+    /// The same where it only spares readers a look into parts: what was written before stands, even if the catalogue cannot
+    /// be made because one facility, perhaps another one, is damaged.
+    ///
+    /// # Errors
+    /// As [`StoreWriter::rebuild_catalogue`], save for damage.
+    pub fn offer_catalogue(&mut self) -> Result<(), StoreError> {
+        match self.rebuild_catalogue() {
+            Err(error @ StoreError::Damaged { .. }) => {
+                tracing::warn!(%error, "the point catalogue is not written");
+                Ok(())
+            }
+            outcome => outcome.map(|_| ()),
+        }
+    }
+
     /// Tells readers that the data changed.
     pub(super) fn invalidate(&self) -> Result<(), StoreError> {
         generation::invalidate(self.root())?;
