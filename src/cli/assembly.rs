@@ -445,6 +445,10 @@ impl StationProbe for ServiceProbe {
         self.0.web().certificate_problem().is_some()
     }
 
+    fn answered(&self) -> u64 {
+        self.0.web().traffic().answered()
+    }
+
     fn check(&self) -> BoxFuture<'_, StationHealth> {
         Box::pin(async move {
             let scope = CallScope::unlimited();

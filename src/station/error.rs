@@ -26,6 +26,8 @@ pub enum AuthCause {
     SessionExpired,
     /// The login works, but this interface does not accept it.
     InterfaceRefuses,
+    /// The password was accepted, but the session is gone with the next request.
+    SessionNotKept,
 }
 
 impl AuthCause {
@@ -55,6 +57,10 @@ impl AuthCause {
             Self::SessionExpired => {
                 "read the target again to see its state, then repeat the request"
             }
+            Self::SessionNotKept => {
+                "the station may have restarted in that moment or end this user's sessions, or a proxy in between drops \
+                 cookies"
+            }
             Self::InterfaceRefuses => {
                 "check that the user's roles permit this interface, and that no proxy in between asks for a login of its own"
             }
@@ -70,6 +76,7 @@ impl AuthCause {
             Self::EulaPending => "wants its licence agreement accepted first",
             Self::SessionExpired => "had ended the session before the write arrived",
             Self::InterfaceRefuses => "accepted the login but not for this interface",
+            Self::SessionNotKept => "accepted the password but did not keep the session",
         }
     }
 }
@@ -441,6 +448,16 @@ impl StationError {
             | Self::InterfaceMissing { .. } => true,
             _ => false,
         }
+    }
+
+    /// A page came where a table was asked for: the exporter of tables is not allowed, or something else answers.
+    pub fn is_page_for_table(&self) -> bool {
+        matches!(self, Self::Protocol { expected: "CSV", found, .. } if found.starts_with("an HTML page"))
+    }
+
+    /// Whether the request never left the bridge, which says nothing about the station.
+    pub fn is_of_own_queue(&self) -> bool {
+        matches!(self, Self::Queued { .. })
     }
 
     /// Whether the station may be there without having done what was asked, so that what should end may go on.

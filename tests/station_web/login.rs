@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mock_station::faults::{Fault, FaultKind, Interface};
 use mock_station::model::accounts::{BRIDGE, OBIX, VIEWER};
 use mock_station::server::LoginOutcome;
 use mock_station::switches::{
@@ -306,4 +307,21 @@ async fn idle_expiry_under_many_callers_costs_one_login() {
         outcome.unwrap();
     }
     assert_eq!(bench.good_logins(), 2);
+}
+
+#[tokio::test]
+async fn a_session_that_is_lost_at_once_is_no_wrong_password_and_made_again_soon() {
+    let bench = Bench::new(LoginScheme::FormScram, Switches::default()).await;
+    let lost = Fault::new(FaultKind::SessionLost).on(Interface::Ord);
+    bench.mock.faults().set(lost.requests(1)).unwrap();
+    for _ in 0..3 {
+        let error = bench.session.login(&scope()).await.unwrap_err();
+        assert_eq!(cause_of(&error), AuthCause::SessionNotKept, "{error}");
+        let text = error.to_string();
+        assert!(!text.contains("user name or password"), "{text}");
+    }
+    assert_eq!((bench.good_logins(), bench.bad_logins()), (1, 0));
+    bench.clock.advance(Duration::from_secs(2));
+    assert_eq!(root_path(&bench).await.as_deref(), Ok("slot:/"));
+    assert_eq!((bench.good_logins(), bench.bad_logins()), (2, 0));
 }

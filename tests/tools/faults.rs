@@ -501,3 +501,156 @@ async fn nothing_found_anywhere_is_told_as_such_and_soon_forgotten() {
         works(&bench).await;
     }
 }
+
+/// A proxy that keeps BOX back, a page that stands in its place: the other interfaces answer as if there were none.
+#[tokio::test]
+async fn what_another_interface_can_answer_needs_no_box_that_is_kept_back() {
+    for kind in [
+        FaultKind::HtmlPage,
+        FaultKind::ServerError { status: 403 },
+        FaultKind::ServerError { status: 404 },
+        FaultKind::ServerError { status: 500 },
+    ] {
+        for from_the_start in [true, false] {
+            let bench = Bench::new().await;
+            if !from_the_start {
+                works(&bench).await;
+            }
+            let fault = Fault::new(kind.clone()).on(Interface::Box);
+            bench.mock.faults().set(fault).expect("a fault");
+            works(&bench).await;
+            assert_eq!(usable(&bench).await, [true, false, true], "{kind:?}");
+            works(&bench).await;
+            bench.mock.faults().clear_all();
+            assert_eq!(usable(&bench).await, [true; 3], "{kind:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn tables_that_come_as_pages_are_asked_over_box() {
+    let bench = Bench::new().await;
+    works(&bench).await;
+    let fault = Fault::new(FaultKind::HtmlPage).on(Interface::Ord);
+    bench.mock.faults().set(fault).expect("a fault");
+    works(&bench).await;
+}
+
+const HANGING: FaultKind = FaultKind::Latency { millis: 600_000 };
+
+#[tokio::test]
+async fn an_interface_that_hangs_is_the_only_one_that_is_told_as_out_of_use() {
+    let runs = [Interface::Ord, Interface::Box, Interface::Obix].map(|hanging| async move {
+        let bench = Bench::new().await;
+        works(&bench).await;
+        let fault = Fault::new(HANGING).on(hanging);
+        bench.mock.faults().set(fault).expect("a fault");
+        let health = bench
+            .call_within(Duration::from_secs(2), "getServiceHealth", json!({}))
+            .await["structuredContent"]
+            .clone();
+        assert_eq!(health["station"]["reachable"], json!(true), "{health}");
+        let interfaces = &health["station"]["interfaces"];
+        for (name, interface) in [
+            ("bql", Interface::Ord),
+            ("box", Interface::Box),
+            ("obix", Interface::Obix),
+        ] {
+            assert_eq!(
+                interfaces[name]["usable"],
+                json!(interface != hanging),
+                "{name}, {hanging:?} hangs: {interfaces}"
+            );
+        }
+    });
+    futures::future::join_all(runs).await;
+}
+
+/// oBIX is asked first for the station's zone, but histories tell it too.
+#[tokio::test]
+async fn an_obix_server_that_never_answered_keeps_nobody_from_histories_and_alarms() {
+    for kind in [HANGING, FaultKind::Cut, FaultKind::HalfBody { bytes: None }] {
+        let bench = Bench::new().await;
+        let fault = Fault::new(kind.clone()).on(Interface::Obix);
+        bench.mock.faults().set(fault).expect("a fault");
+        for (tool, arguments) in calls() {
+            let result = bench
+                .call_within(Duration::from_secs(3), tool, arguments)
+                .await;
+            assert_eq!(
+                result["isError"],
+                json!(false),
+                "{tool}, {kind:?}: {result}"
+            );
+        }
+        let history = json!({"ord": calls()[1].1["ord"], "from": "2026-10-24", "limit": 1});
+        let history = bench.answer("readHistory", history).await;
+        // Paris, not the zone that is assumed when nobody tells one.
+        assert_eq!(
+            history["from"],
+            json!("2026-10-24T00:00:00.000+02:00"),
+            "{kind:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_wait_in_the_bridge_says_nothing_against_the_station() {
+    let now = crate::support::NOW.parse().expect("a time");
+    let model = mock_station::model::sample::station(now).expect("the sample station");
+    let bench = Bench::connecting(
+        model,
+        now,
+        |_| {},
+        BRIDGE,
+        |options| {
+            options.limits.in_flight = 1;
+        },
+    )
+    .await;
+    works(&bench).await;
+    let slow = FaultKind::Latency { millis: 200 };
+    bench.mock.faults().set(Fault::new(slow)).expect("a fault");
+    let others = (0..6)
+        .map(|_| bench.call_within(Duration::from_secs(2), "readPoint", calls()[1].1.clone()));
+    let (_, health) = futures::join!(
+        futures::future::join_all(others),
+        bench.call_within(Duration::from_millis(700), "getServiceHealth", json!({})),
+    );
+    let station = &health["structuredContent"]["station"];
+    assert_eq!(station["reachable"], json!(true), "{station}");
+    let error = station["error"].as_str().expect("a reason");
+    assert!(error.contains("its turn in the bridge"), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_that_broke_off_is_asked_for_once_more() {
+    let now = crate::support::NOW.parse().expect("a time");
+    for interface in [Interface::Box, Interface::Obix] {
+        for times in [1, 2] {
+            let model = mock_station::model::sample::station(now).expect("the sample station");
+            let edit = |switches: &mut Switches| {
+                switches.boxs.present = interface == Interface::Box;
+            };
+            let bench = Bench::connecting(model, now, edit, BRIDGE, |options| {
+                options.limits.read_retries = 1;
+            })
+            .await;
+            works(&bench).await;
+            for (tool, arguments) in over_obix() {
+                let fault = Fault::new(FaultKind::HalfBody { bytes: None })
+                    .on(interface)
+                    .requests(times);
+                bench.mock.faults().set(fault).expect("a fault");
+                let result = bench.call(tool, arguments).await;
+                let is_asked = tool != "readPoint" || interface == Interface::Box;
+                assert_eq!(
+                    result["isError"],
+                    json!(is_asked && times > 1),
+                    "{tool} over {interface:?}: {result}"
+                );
+                bench.mock.faults().clear_all();
+            }
+        }
+    }
+}

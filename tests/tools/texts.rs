@@ -127,3 +127,63 @@ async fn every_point_of_harborview_reads_the_same_over_each_interface() {
 async fn every_point_of_lakeside_reads_the_same_over_each_interface() {
     all_ways_agree("lakeside").await;
 }
+
+/// A point of each type as it is added, and one of each kind that was given a value that looks like none.
+#[tokio::test]
+async fn new_points_read_the_same_over_each_interface() {
+    let types = ["Numeric", "Boolean", "Enum", "String"]
+        .iter()
+        .flat_map(|kind| [format!("{kind}Point"), format!("{kind}Writable")]);
+    let types: Vec<String> = types.collect();
+    let no_box: Way = ("BQL and oBIX", |switches| switches.boxs.present = false);
+    let mut told = Vec::new();
+    for way in ALONE.into_iter().chain([no_box]) {
+        let add = |station: &mut mock_station::model::Station| {
+            let points = station
+                .resolve_component("station:|slot:/Drivers/BacnetNetwork/AHU_1/points")
+                .expect("the points");
+            for name in &types {
+                let type_spec = format!("control:{name}");
+                station
+                    .add(points, Some(&format!("New{name}")), &type_spec)
+                    .expect("a point");
+            }
+        };
+        let bench = Bench::start(way.1, add, BRIDGE).await;
+        let mut readings = Vec::new();
+        for name in &types {
+            let ord = format!("station:|slot:/Drivers/BacnetNetwork/AHU_1/points/New{name}");
+            readings.push(bench.answer("readPoint", json!({"ord": ord})).await);
+        }
+        told.push((way.0, readings));
+    }
+    let (_, expected) = told.remove(0);
+    let text = &expected[6];
+    assert_eq!(
+        (&text["out"], &text["value"]),
+        (&json!(" {ok}"), &json!(""))
+    );
+    let choice = &expected[4];
+    assert_eq!(
+        (&choice["value"], &choice["valueOrdinal"]),
+        (&json!("0"), &json!(0))
+    );
+    for (way, readings) in told {
+        for (expected, actual) in expected.iter().zip(readings) {
+            let is_null = expected["status"] == json!("{null}");
+            for key in [
+                "out",
+                "value",
+                "valueNumber",
+                "valueBool",
+                "valueOrdinal",
+                "status",
+            ] {
+                // Only BOX tells what a null output holds.
+                if !(is_null && key.starts_with("value")) {
+                    assert_eq!(actual[key], expected[key], "{key} over {way}: {actual}");
+                }
+            }
+        }
+    }
+}

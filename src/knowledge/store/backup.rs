@@ -191,6 +191,8 @@ impl Backups {
         };
         let entries = match fs::read_dir(self.folder()) {
             Ok(entries) => entries,
+            // Before the first start.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
             Err(error) => {
                 tracing::warn!(folder = %self.folder().display(), %error, "old backups of the knowledge file cannot be listed");
                 return Vec::new();

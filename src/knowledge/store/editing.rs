@@ -161,7 +161,12 @@ impl Shared {
                 path: self.path.clone(),
             });
         }
-        let before = self.snapshot();
+        let mut before = self.snapshot();
+        if matches!(before.state, KnowledgeState::Unreadable(_)) && before.content.is_some() {
+            // Half a document may be what another program has written so far.
+            self.wait_until_quiet()?;
+            before = self.read_again(true);
+        }
         let stands_in_the_way = match &before.state {
             KnowledgeState::Missing | KnowledgeState::Loaded => None,
             KnowledgeState::Lost(detail) => Some(detail),

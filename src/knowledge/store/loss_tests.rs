@@ -369,3 +369,25 @@ async fn a_change_that_others_may_not_see_is_refused_under_a_read_only_setting()
     assert!(matches!(edit, Err(EditError::ReadOnly { .. })));
     assert!(OpenOptions::new().read(true).open(store.path()).is_err());
 }
+
+#[tokio::test]
+async fn an_edit_waits_for_a_file_that_is_written_so_far_that_it_is_no_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("knowledge.yaml");
+    std::fs::write(&path, model(1)).unwrap();
+    let (edited, rest) = (path.clone(), model(3));
+    let options = StoreOptions {
+        pause: Arc::new(move |_| {
+            if std::fs::read_to_string(&edited).unwrap() != rest {
+                std::fs::write(&edited, &rest).unwrap();
+            }
+        }),
+        ..StoreOptions::default()
+    };
+    let store = KnowledgeStore::open_with(&path, options);
+    std::fs::write(&path, "equipment:\n- id: \"hal").unwrap();
+    store.reload_if_changed().await;
+    assert!(store.readable().is_err());
+    assert_eq!(put(&store, "ours").await.unwrap(), 4);
+    assert_eq!(equipment(&quick(&path)), 4);
+}

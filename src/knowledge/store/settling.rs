@@ -44,8 +44,17 @@ impl Shared {
             return Ok(());
         }
         self.refuse_if_changed(before)?;
+        self.wait_until_quiet()
+    }
+
+    /// Waits until nobody has written into the file for a rest, whatever it holds.
+    ///
+    /// # Errors
+    /// The file does not come to rest.
+    pub(super) fn wait_until_quiet(&self) -> Result<(), EditError> {
+        let rest = self.options.rest;
         let mut seen = self.facts();
-        if self.age(seen).is_some_and(|age| age >= rest) {
+        if rest.is_zero() || self.age(seen).is_some_and(|age| age >= rest) {
             return Ok(());
         }
         let step = rest / LOOKS;

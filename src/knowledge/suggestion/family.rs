@@ -80,7 +80,11 @@ pub(super) fn kind_of(
     }
     let typical = readings.typical_roles(group, family);
     if !typical.is_empty() {
-        reasons.push(format!("a {kind} has {}", typical.join(", ")));
+        let article = match kind.starts_with(['a', 'e', 'i', 'o']) {
+            true => "an",
+            false => "a",
+        };
+        reasons.push(format!("{article} {kind} has {}", typical.join(", ")));
     }
     Some(Kind {
         family,

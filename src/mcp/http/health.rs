@@ -42,6 +42,11 @@ pub trait StationProbe: Send + Sync {
     fn distrusts_certificate(&self) -> bool {
         false
     }
+
+    /// How many requests of the bridge the station has answered so far.
+    fn answered(&self) -> u64 {
+        0
+    }
 }
 
 /// What became of the knowledge file.
@@ -74,7 +79,15 @@ pub struct Health {
     station: Arc<dyn StationProbe>,
     knowledge: Arc<dyn KnowledgeProbe>,
     required: BTreeSet<RequiredService>,
-    last: Mutex<Option<(Instant, StationHealth)>>,
+    last: Mutex<Option<Look>>,
+}
+
+/// A look at the station.
+#[derive(Clone, Copy)]
+struct Look {
+    when: Instant,
+    health: StationHealth,
+    refused_login: bool,
 }
 
 impl Health {
@@ -94,18 +107,33 @@ impl Health {
 
     async fn station(&self) -> StationHealth {
         let mut last = self.last.lock().await;
-        if let Some((when, health)) = *last
-            && when.elapsed() < STATION_CHECK_AGE
-            // What was seen before a refused login or certificate is out of date.
-            && !(health.usable
-                && (self.station.refuses_login() || self.station.distrusts_certificate()))
+        if let Some(look) = *last
+            && look.when.elapsed() < STATION_CHECK_AGE
+            // What was seen before a refused login or certificate, or while it lasted, is out of date.
+            && look.refused_login == self.station.refuses_login()
+            && !(look.health.usable && self.station.distrusts_certificate())
         {
-            return health;
+            return look.health;
         }
+        let answered = self.station.answered();
         let health = timeout(STATION_CHECK_LIMIT, self.station.check())
             .await
             .unwrap_or_default();
-        *last = Some((Instant::now(), health));
+        // A station that answers other calls is there; the look only waited behind them in the bridge.
+        let is_busy = !health.reachable && self.station.answered() > answered;
+        let health = match (is_busy, *last) {
+            (true, Some(look)) => look.health,
+            (true, None) => StationHealth {
+                reachable: true,
+                ..health
+            },
+            (false, _) => health,
+        };
+        *last = Some(Look {
+            when: Instant::now(),
+            health,
+            refused_login: self.station.refuses_login(),
+        });
         health
     }
 
@@ -309,6 +337,66 @@ mod tests {
         let (healthy, document) = health.report(true, &NoServer::default()).await;
         assert!(!healthy);
         assert_eq!(document["stationCertificate"], "untrusted");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_login_that_is_accepted_again_shows_at_once() {
+        let station = Arc::new(Turned(true.into()));
+        let knowledge = Arc::new(Fixed(UP, NO_FILE, AtomicUsize::new(0)));
+        let health = Health::new(station.clone(), knowledge, []);
+        assert!(!health.report(true, &NoServer::default()).await.0);
+        station.0.store(false, Ordering::Relaxed);
+        assert!(health.report(true, &NoServer::default()).await.0);
+    }
+
+    /// A station that answers one other call in each second, and this look never after the first time.
+    #[derive(Default)]
+    struct Queued {
+        looks: AtomicUsize,
+        is_silent: std::sync::atomic::AtomicBool,
+        answered: std::sync::atomic::AtomicU64,
+    }
+
+    impl StationProbe for Queued {
+        fn check(&self) -> BoxFuture<'_, StationHealth> {
+            Box::pin(async {
+                if self.looks.fetch_add(1, Ordering::Relaxed) == 0 {
+                    return UP;
+                }
+                loop {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    if !self.is_silent.load(Ordering::Relaxed) {
+                        self.answered.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            })
+        }
+
+        fn answered(&self) -> u64 {
+            self.answered.load(Ordering::Relaxed)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_waits_behind_other_calls_does_not_make_the_station_unreachable() {
+        let station = Arc::new(Queued::default());
+        let knowledge = Arc::new(Fixed(UP, NO_FILE, AtomicUsize::new(0)));
+        let health = Health::new(station.clone(), knowledge.clone(), []);
+        for _ in 0..3 {
+            let (healthy, document) = health.report(true, &NoServer::default()).await;
+            assert!(healthy, "{document}");
+            tokio::time::advance(STATION_CHECK_AGE).await;
+        }
+        let (healthy, document) = Health::new(station.clone(), knowledge, [])
+            .report(true, &NoServer::default())
+            .await;
+        assert_eq!(
+            (healthy, &document["station"]),
+            (false, &json!("reachable"))
+        );
+        station.is_silent.store(true, Ordering::Relaxed);
+        let (_, document) = health.report(true, &NoServer::default()).await;
+        assert_eq!(document["station"], "unreachable");
     }
 
     #[tokio::test(start_paused = true)]

@@ -241,7 +241,14 @@ impl BoxClient {
         ) {
             (200, Ok(replies)) => Ok(replies),
             (status, outcome) => {
-                let error = self.no_frame(status, &answer.content_type, outcome.err());
+                let outcome = outcome.err();
+                // Nothing of BOX answered, so a read is free to go another way; a write keeps to what it learnt.
+                if kind.purpose != Purpose::Write
+                    && let Some(missing) = self.not_served(status, outcome.as_ref())
+                {
+                    return Err(missing);
+                }
+                let error = self.no_frame(status, &answer.content_type, outcome);
                 let may_be_done = !(400..500).contains(&status);
                 Err(match error {
                     StationError::Protocol { found: cause, .. }
@@ -254,6 +261,29 @@ impl BoxClient {
                 })
             }
         }
+    }
+
+    /// Answers of what stands in front of BOX. Its own refusals come as frames (Station web specification §4.1, §4.2).
+    fn not_served(&self, status: u16, error: Option<&FrameError>) -> Option<StationError> {
+        let is_page = matches!(error, Some(FrameError::Html));
+        let detail = match status {
+            403 => format!(
+                "HTTP 403 for {}; a role or a proxy in between keeps {ENDPOINT} back",
+                self.web.user()
+            ),
+            200 if is_page => format!(
+                "{ENDPOINT} answered with an HTML page, not a BOX frame; check what answers there instead of the station"
+            ),
+            500 if is_page => format!(
+                "{ENDPOINT} failed with HTTP 500; the station's application director shows the cause"
+            ),
+            _ => return None,
+        };
+        Some(StationError::InterfaceMissing {
+            station: self.web.station(),
+            needs: "BOX",
+            detail,
+        })
     }
 
     /// What an answer means that is not a frame with status 200 (Station web specification §4.1).

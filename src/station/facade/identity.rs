@@ -134,10 +134,17 @@ impl StationFacade {
         if let Some(known) = self.known_zone() {
             return Ok(known);
         }
-        let told = match self.zone_by_obix(scope).await {
-            Ok(zone) => zone.map(|zone| (zone, ZoneSource::Obix)),
+        // An oBIX server that hangs must leave time for the histories, which tell the zone as well.
+        let share = scope
+            .remaining()
+            .unwrap_or(ZONE_PATIENCE)
+            .min(ZONE_PATIENCE)
+            / 2;
+        let (told, unheard) = match self.zone_by_obix(&scope.at_most(share)).await {
+            Ok(zone) => (zone.map(|zone| (zone, ZoneSource::Obix)), None),
+            Err(error) if may_be_one_interface(&error) => (None, Some(error)),
             Err(error) if is_hopeless(&error) => return Err(error),
-            Err(_) => None,
+            Err(_) => (None, None),
         };
         let told = match told {
             Some(told) => Some(told),
@@ -147,6 +154,10 @@ impl StationFacade {
                 Err(_) => None,
             },
         };
+        // Nothing was said, which is no reason to assume a zone.
+        if let (None, Some(error)) = (&told, unheard) {
+            return Err(error);
+        }
         let known = told.unwrap_or_else(|| {
             tracing::warn!("the station does not tell its time zone; times are in UTC until station.timeZone is set");
             (Tz::UTC, ZoneSource::Assumed)
@@ -241,11 +252,24 @@ impl StationFacade {
                 ..StationReport::unreachable(text)
             };
         }
-        let (about, properties, alarm, history) = futures::join!(
-            self.about_by_obix(scope),
-            self.over_box(async { Ok(self.boxp().user_properties(scope).await?) }),
-            self.ask_service(scope, ALARM_SERVICE),
-            self.ask_service(scope, HISTORY_SERVICE),
+        let answered = self.web().traffic().answered();
+        // All at once: one that hangs would use up the time of those after it. Boxed as above.
+        let identity: BoxFuture<'_, _> = Box::pin(async {
+            let zone = self.zone_and_source(scope).await.ok();
+            (self.station_name(scope).await.ok(), zone)
+        });
+        let bql: BoxFuture<'_, _> = Box::pin(self.bql_state(scope));
+        let ((about, properties, alarm, history), bql, (name, zone)) = futures::join!(
+            async {
+                futures::join!(
+                    self.about_by_obix(scope),
+                    self.over_box(async { Ok(self.boxp().user_properties(scope).await?) }),
+                    self.ask_service(scope, ALARM_SERVICE),
+                    self.ask_service(scope, HISTORY_SERVICE),
+                )
+            },
+            bql,
+            identity,
         );
         let silence = [
             silence(&about),
@@ -253,10 +277,16 @@ impl StationFacade {
             silence(&alarm),
             silence(&history),
         ];
-        if let [Some(error), Some(_), Some(_), Some(_)] = &silence {
+        if let [Some(first), Some(_), Some(_), Some(_)] = silence {
+            let queued = silence
+                .into_iter()
+                .flatten()
+                .find(|error| error.is_of_own_queue());
             return StationReport {
                 url: report.url,
-                ..StationReport::unreachable(error.to_string())
+                // Behind a queue of other calls the report gets no answers, while those get theirs.
+                reachable: queued.is_some() && self.web().traffic().answered() > answered,
+                ..StationReport::unreachable(queued.unwrap_or(first).to_string())
             };
         }
         report.reachable = true;
@@ -265,10 +295,10 @@ impl StationFacade {
         report.history_service = state_of_service(history);
         report.obix = state_of(&about);
         report.boxp = state_of(&properties);
-        report.bql = self.bql_state(scope).await;
+        report.bql = bql;
         report.version = about.ok().and_then(|about| about.version);
-        report.name = self.station_name(scope).await.ok();
-        if let Ok((zone, source)) = self.zone_and_source(scope).await {
+        report.name = name;
+        if let Some((zone, source)) = zone {
             report.time_zone = Some(zone.name().to_owned());
             report.time_zone_source = Some(source.name().to_owned());
         }
@@ -363,6 +393,22 @@ pub(super) fn is_hopeless(error: &FacadeError) -> bool {
 }
 
 /// One row of the service's own space: its presence costs the station least this way.
+/// Whether the error may concern the asked interface alone, although it would concern all if the station were gone.
+fn may_be_one_interface(error: &FacadeError) -> bool {
+    matches!(
+        error,
+        FacadeError::Station(
+            StationError::Timeout { .. }
+                | StationError::Queued { .. }
+                | StationError::Cut { .. }
+                | StationError::Unreachable { .. }
+        )
+    )
+}
+
+/// Time for finding out the zone in a call without a deadline, or one that has more; oBIX may use half of it.
+const ZONE_PATIENCE: std::time::Duration = std::time::Duration::from_secs(6);
+
 const ALARM_SERVICE: &str = "alarm:|bql:select top 1 uuid";
 const HISTORY_SERVICE: &str = "history:|bql:select top 1 id";
 

@@ -264,7 +264,8 @@ pub(super) fn typed_value(out: &ValueReading) -> Option<PointValue> {
         Scalar::Bool(flag) => Some(PointValue::Boolean(*flag)),
         Scalar::Tag(tag) => Some(PointValue::Enum {
             tag: unescape(tag),
-            ordinal: out.ordinal,
+            // A choice without a tag is written as its ordinal.
+            ordinal: out.ordinal.or_else(|| tag.trim().parse().ok()),
         }),
         Scalar::Text(text) => Some(PointValue::Text(text.clone())),
         Scalar::Real(number) => Some(PointValue::Number(*number)),

@@ -101,12 +101,20 @@ impl StationFacade {
             let out = row.cell(3);
             let typed = typed_cell(row.cell(2).text(), row.cell(4), row.format, &facets);
             let type_spec = row.cell(2).text().to_owned();
-            let value = row.cell(4).some().map(str::to_owned);
+            let is_text =
+                type_spec.ends_with("StringPoint") || type_spec.ends_with("StringWritable");
+            // An empty text is a value as well, although its cell looks like a missing one.
+            let value = match row.cell(4).some() {
+                None if is_text => Some(String::new()),
+                cell => cell.map(str::to_owned),
+            };
             let shown = value_in(out.text(), &facets).filter(|shown| shown != "-");
             found = Some(PointReading {
                 display_name: row.cell(1).text().to_owned(),
                 out: match &typed {
                     Some(PointValue::Number(_)) => output_with_unit(out.text(), &facets),
+                    // Cells are trimmed, and the empty text before the flags with them.
+                    _ if is_text && out.text().starts_with('{') => format!(" {}", out.text()),
                     _ => out.text().to_owned(),
                 },
                 active_level: out
@@ -249,7 +257,10 @@ pub(super) fn typed_cell(
         },
         _ => PointValue::Enum {
             tag: text.to_owned(),
-            ordinal: facets.range().and_then(|range| range.ordinal(text)),
+            ordinal: facets
+                .range()
+                .and_then(|range| range.ordinal(text))
+                .or_else(|| text.trim().parse().ok()),
         },
     };
     if name.contains("Numeric") {

@@ -85,7 +85,7 @@ impl StationFacade {
             .await;
         let rows = match opened {
             Ok(rows) => rows,
-            Err(error) if self.may_fall_back(&error) => {
+            Err(error) if self.may_ask_box(&error) => {
                 return self
                     .table_rows(scope, query, take)
                     .await
@@ -195,7 +195,7 @@ impl StationFacade {
                     rows: table.rows.iter().map(|row| row.cells.to_texts()).collect(),
                 })
             }
-            Err(error) if self.may_fall_back(&error) => self
+            Err(error) if self.may_ask_box(&error) => self
                 .text_table_by_box(scope, &query, limit)
                 .await
                 .map_err(|second| prefer(error, second)),
@@ -232,6 +232,12 @@ impl StationFacade {
     /// Whether another interface may answer what this one refused.
     pub(super) fn may_fall_back(&self, error: &FacadeError) -> bool {
         matches!(error, FacadeError::Station(error) if is_interface_refusal(error))
+    }
+
+    /// The same of a query, which BOX answers as a table: also where a page came in place of the table.
+    fn may_ask_box(&self, error: &FacadeError) -> bool {
+        self.may_fall_back(error)
+            || matches!(error, FacadeError::Station(error) if error.is_page_for_table())
     }
 }
 

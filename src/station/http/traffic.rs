@@ -160,6 +160,21 @@ impl Traffic {
             .clone()
     }
 
+    /// Requests that were answered, however.
+    pub fn answered(&self) -> u64 {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered = requests.iter().filter(|((_, outcome), _)| {
+            matches!(
+                outcome,
+                RequestOutcome::Ok
+                    | RequestOutcome::Redirected
+                    | RequestOutcome::Denied
+                    | RequestOutcome::ClientError
+            )
+        });
+        answered.map(|(_, count)| count).sum()
+    }
+
     /// Requests that were sent and whose head has not arrived.
     pub fn in_flight(&self) -> u64 {
         self.in_flight.load(Ordering::Relaxed)

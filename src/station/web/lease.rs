@@ -20,6 +20,9 @@ const LOGOUT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Wait for a login under way that the station has not even begun to answer.
 const UNPROVEN_LOGIN: Duration = Duration::from_secs(2);
 
+/// Pause before another login where the station took the password and lost the session.
+const UNKEPT_SESSION: Duration = Duration::from_secs(2);
+
 pub(super) type Flight = Shared<BoxFuture<'static, Result<Lease, StationError>>>;
 
 /// Makes room for the next login when this one ends, however it ends.
@@ -130,8 +133,13 @@ impl Inner {
             Err(error) => {
                 self.http.traffic().login(false);
                 if let StationError::Auth { cause, detail, .. } = &error {
+                    let latch = match cause {
+                        // The password was right, so trying again soon locks nobody out.
+                        AuthCause::SessionNotKept => self.options.latch.min(UNKEPT_SESSION),
+                        _ => self.options.latch,
+                    };
                     state.latch = Some(Latch {
-                        until: now.saturating_add(self.options.latch),
+                        until: now.saturating_add(latch),
                         cause: *cause,
                         reason: detail.clone(),
                     });

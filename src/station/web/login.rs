@@ -164,7 +164,7 @@ async fn enter(session: &Inner) -> Result<(), StationError> {
         ));
     }
     if page.wants_login() || is_login_path(page.asked.path()) {
-        return Err(session.auth(AuthCause::Refused, page.describe()));
+        return Err(session.auth(AuthCause::SessionNotKept, page.describe()));
     }
     keep_csrf(session, &page.body);
     Ok(())

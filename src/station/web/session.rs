@@ -244,8 +244,22 @@ impl WebSession {
             body,
             request,
         };
+        match self.receive(&outgoing).await {
+            // Reading again changes nothing; a second break is no accident.
+            Err(StationError::Cut { .. })
+                if request.purpose == Purpose::Read
+                    && self.inner.options.limits.read_retries > 0 =>
+            {
+                self.receive(&outgoing).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn receive(&self, outgoing: &Outgoing<'_>) -> Result<WebResponse, StationError> {
+        let (target, request) = (outgoing.target, outgoing.request);
         // Boxed: the futures of a tool nest deep, and each holds those below it.
-        let answer = Box::pin(self.exchange(&outgoing)).await?;
+        let answer = Box::pin(self.exchange(outgoing)).await?;
         let received = request.scope.run(target, answer.body.bytes()).await;
         let body = received.map_err(|error| after_sending(request.purpose, target, error))?;
         Ok(WebResponse {
