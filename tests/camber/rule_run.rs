@@ -358,3 +358,91 @@ fn equipment_that_shares_part_files_is_judged_like_any_other() {
     assert_eq!(finding["metrics"]["off_setpoint_pct"], 18.18);
     assert_eq!(finding["metrics"]["n_running"], 11);
 }
+
+#[test]
+fn a_call_that_nobody_waits_for_ends_before_its_next_unit_of_work() {
+    use std::time::Duration;
+
+    use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry, Watch};
+    use tokio_util::sync::CancellationToken;
+
+    let yard = yard();
+    let registry = CapabilityRegistry::built_in().unwrap();
+    let cancel = CancellationToken::new();
+    let watch = Watch::start(Duration::from_secs(60), cancel.clone());
+    cancel.cancel();
+    let error = registry
+        .call(
+            "rule_run",
+            json!({"facility_id": "hq"}),
+            &yard.workspace(),
+            &CallerPolicy::of(["hq"]),
+            &watch,
+        )
+        .unwrap_err();
+    assert_eq!(error.code, FailureCode::Timeout);
+    assert!(error.message.contains("cancelled"), "{}", error.message);
+}
+
+#[test]
+fn a_run_configuration_decides_rules_equipment_and_floor() {
+    use niagara_bridge::camber::run_config::RunConfigs;
+    use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry};
+
+    let yard = yard();
+    let folder = tempfile::tempdir().unwrap();
+    let run = |config: Value, more: Value| {
+        let file = folder.path().join("hq.json");
+        std::fs::write(&file, config.to_string()).unwrap();
+        let workspace = yard
+            .workspace()
+            .with_run_configs(RunConfigs::read(&[file]).unwrap());
+        let mut arguments = more;
+        arguments["facility_id"] = json!("hq");
+        CapabilityRegistry::built_in().unwrap().call(
+            "rule_run",
+            arguments,
+            &workspace,
+            &CallerPolicy::of(["hq"]),
+            &super::store_yard::watch(),
+        )
+    };
+    let source = json!({"kind": "store", "store": yard.root(), "facility_id": "hq", "end": "2024-03-10T23:59:59"});
+    let config = json!({
+        "source": source,
+        "equipment": [{"class": "AHU", "equip": "AHU-1"}],
+        "rules": [{"name": "supply_air_control", "params": {"tol_F": 5.0}, "basis": {"tol_F": "loose loop"}}],
+        "soo": [{"class": "AHU", "library": "g36_ahu"}],
+    });
+    let answer = run(config.clone(), json!({"min_severity": "ok"})).unwrap();
+    assert_eq!(answer.data["from_config"], true);
+    assert_eq!(answer.data["rules_run"], json!(["supply_air_control"]));
+    assert_eq!(answer.data["n_equipment"], 1);
+    assert_eq!(answer.data["window"]["end"], "2024-03-10T23:59:59");
+    let finding = found(&answer.data, "supply_air_control@AHU-1");
+    assert_eq!(finding["severity"], "ok");
+    assert_eq!(finding["metrics"]["n_running"], 77);
+    let notices = answer.banners.join(" ");
+    assert!(
+        notices.contains("soo") && !notices.contains("no run configuration"),
+        "{notices}"
+    );
+    // Stored, but not in the configuration.
+    let left_out = run(config.clone(), json!({"equips": ["AHU-2"]})).unwrap_err();
+    assert_eq!(left_out.code, FailureCode::NotFound);
+    assert_eq!(left_out.data["unknown"], json!(["AHU-2"]));
+    assert_eq!(left_out.data["available"], json!(["AHU-1"]));
+    // Another store than the one that is served, and folders of files.
+    let mut elsewhere = config.clone();
+    elsewhere["source"]["store"] = json!(folder.path());
+    let refused = run(elsewhere, json!({})).unwrap_err();
+    assert_eq!(refused.code, FailureCode::InvalidParams);
+    let files =
+        json!({"facility_id": "hq", "source": {"folder": "csv"}, "equipment": [{"class": "AHU"}]});
+    let refused = run(files, json!({})).unwrap_err();
+    assert!(
+        refused.message.contains("trends import"),
+        "{}",
+        refused.message
+    );
+}

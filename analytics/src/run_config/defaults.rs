@@ -73,6 +73,7 @@ pub fn of_store(
         resample: BinWidth::HOUR,
         site_elevation_ft: None,
         include_inactive: false,
+        units: None,
         references: super::References::default(),
         content: Map::new(),
     }

@@ -2,6 +2,7 @@
 //!
 //! - [`section`]: objects that know where they stand, for refusals.
 //! - [`source`], [`equipment`], [`rules`], [`topology`], [`references`]: the parts.
+//! - [`site`], [`sequences`]: units and weather; sections that are checked, but that no run judges.
 //! - [`files`]: files that a configuration names.
 //! - [`defaults`]: the configuration of a facility that nobody configured.
 
@@ -11,6 +12,8 @@ pub mod files;
 pub mod references;
 pub mod rules;
 pub mod section;
+pub mod sequences;
+pub mod site;
 pub mod source;
 pub mod topology;
 
@@ -21,6 +24,7 @@ pub use self::files::{ConfigFiles, CsvTable, NoFiles};
 pub use self::references::{ReferenceLimits, ReferenceSource, ReferenceSpec, References};
 pub use self::rules::{ChosenRule, RuleEntry, RuleRequest, chosen};
 pub use self::section::{ConfigError, Section};
+pub use self::site::UnitSystem;
 pub use self::source::{FolderSource, SharedOat, Source, StoreSource};
 pub use self::topology::{DeclaredTopology, ResolvedTopology};
 
@@ -46,6 +50,8 @@ pub struct RunConfig {
     pub resample: BinWidth,
     pub site_elevation_ft: Option<f64>,
     pub include_inactive: bool,
+    /// Units of reported energy.
+    pub units: Option<UnitSystem>,
     pub references: References,
     content: Map<String, Value>,
 }
@@ -95,6 +101,10 @@ impl RunConfig {
             Some(rcx) => References::read(&rcx)?,
             None => References::default(),
         };
+        sequences::check_soo(&root, files)?;
+        sequences::check_ventilation(&root, files)?;
+        site::check_weather(&root)?;
+        let units = site::units(&root)?;
         let in_source = matches!(&source, Some(Source::Store(store)) if store.include_inactive);
         Ok(Self {
             site: root.text("site")?.map(str::to_owned),
@@ -111,6 +121,7 @@ impl RunConfig {
                 HIGHEST_SITE,
             )?,
             include_inactive: root.flag("include_inactive")?.unwrap_or(false) || in_source,
+            units,
             references,
             source,
             content,
@@ -142,6 +153,18 @@ impl RunConfig {
     /// The configuration as it is written: sections that other analyses read themselves.
     pub fn content(&self) -> &Map<String, Value> {
         &self.content
+    }
+
+    /// Sections that are there and that no run judges.
+    pub fn unjudged_sections(&self) -> Vec<&'static str> {
+        ["soo", "ventilation"]
+            .into_iter()
+            .filter(|key| match self.raw(key) {
+                Some(Value::Array(entries)) => !entries.is_empty(),
+                Some(_) => true,
+                None => false,
+            })
+            .collect()
     }
 
     /// A section as it is written; none when it is absent or null.
@@ -252,6 +275,20 @@ mod tests {
                 "only a store source",
             ),
             (json!({"topology": {"csv": "x.csv"}}), "topology.csv"),
+            (
+                json!({"units": "metric"}),
+                "units: it is \"metric\"; it may be ip, si",
+            ),
+            (
+                json!({"units": {"system": "si", "region": "x"}}),
+                "go together",
+            ),
+            (
+                json!({"weather": {"precision_deg": 9}}),
+                "weather.precision_deg",
+            ),
+            (json!({"soo": [{}]}), "soo[0].class"),
+            (json!({"ventilation": {"zone": []}}), "ventilation.zone"),
             (
                 json!({"report": {"rcx": {"references": {"A": {"oat": {}}}}}}),
                 "report.rcx.references.A.oat",

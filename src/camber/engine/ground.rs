@@ -42,6 +42,13 @@ impl<'a> RunGround<'a> {
     /// configuration cannot be run here.
     pub fn of(call: &Call<'a>, arguments: &Map<String, Value>) -> Result<Self, CapabilityError> {
         let mut ground = Self::without_equipment(call, arguments)?;
+        let unjudged = ground.config.unjudged_sections();
+        if !unjudged.is_empty() {
+            ground.notices.push(format!(
+                "the run configuration has {}, which no run of this server judges: that is no pass",
+                unjudged.join(" and ")
+            ));
+        }
         let state = call.policy.registry().state(ground.facility.as_str());
         if state != FacilityState::Active && !ground.config.include_inactive {
             ground.notices.push(format!(
@@ -120,15 +127,22 @@ impl<'a> RunGround<'a> {
     pub fn topology(&mut self, call: &Call<'_>) -> Option<ResolvedTopology> {
         let declared = self.config.topology.as_ref()?;
         let resolved = declared.resolved(self.points.classes.keys().map(String::as_str));
-        if !resolved.unmatched.is_empty() {
+        // A parent may be a room or a riser; a child that is not stored is a mistake of the file.
+        let unknown: Vec<&str> = resolved
+            .unmatched
+            .iter()
+            .map(String::as_str)
+            .filter(|name| resolved.topology.parents.contains_key(*name))
+            .collect();
+        if !unknown.is_empty() {
             self.notices.push(format!(
                 "the topology names {} that the facility does not store: {}",
                 crate::camber::result::counted(
-                    resolved.unmatched.len(),
+                    unknown.len(),
                     "piece of equipment",
                     "pieces of equipment"
                 ),
-                listed(call, resolved.unmatched.iter().map(String::as_str))
+                listed(call, unknown.into_iter())
             ));
         }
         Some(resolved)
