@@ -446,3 +446,48 @@ fn a_run_configuration_decides_rules_equipment_and_floor() {
         refused.message
     );
 }
+
+#[test]
+fn a_named_refrigerant_gives_the_roles_that_pressures_tell() {
+    use niagara_bridge::camber::run_config::RunConfigs;
+    use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry};
+
+    let yard = StoreYard::new();
+    yard.append(
+        "hq",
+        &[equipment(
+            "DX-1",
+            "DX",
+            vec![
+                trend("liquid_line_pressure", |_, place| 340.0 + noise(place)),
+                trend("liquid_line_temp", |_, place| 94.6 + noise(place)),
+                trend("compressor_status", |hour, _| f64::from(day(hour))),
+            ],
+        )],
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hq.json");
+    let run = |entry: Value| {
+        let config =
+            json!({"source": {"kind": "store", "facility_id": "hq"}, "equipment": [entry]});
+        std::fs::write(&file, config.to_string()).unwrap();
+        let configs = RunConfigs::read(std::slice::from_ref(&file)).unwrap();
+        CapabilityRegistry::built_in()
+            .unwrap()
+            .call(
+                "rule_run",
+                json!({"facility_id": "hq", "rules": ["dx_refrigerant_charge"], "min_severity": "ok"}),
+                &yard.workspace().with_run_configs(configs),
+                &CallerPolicy::of(["hq"]),
+                &super::store_yard::watch(),
+            )
+            .unwrap()
+            .data
+    };
+    let plain = run(json!({"class": "DX"}));
+    assert_eq!(plain["skipped"][0]["missing"], json!(["subcooling_temp"]));
+    let told = run(json!({"class": "DX", "refrigerant": "410a"}));
+    let median = &found(&told, "dx_refrigerant_charge@DX-1")["metrics"]["subcooling_median_f"];
+    // R-410A boils at 104.6 °F under 340 psig.
+    assert!((median.as_f64().unwrap() - 10.0).abs() < 0.1, "{median}");
+}
