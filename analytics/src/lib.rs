@@ -16,6 +16,11 @@
 //!
 //! Source: CAMBER analytic engine; CAMBER air-side and zone-side rules; CAMBER plant-side rules.
 
+#![allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "NaN is a missing sample: `!(value < limit)` and `value >= limit` differ in what a missing one means"
+)]
+
 pub mod catalogue;
 pub mod evidence;
 pub mod families;

@@ -152,8 +152,10 @@ mod tests {
     use crate::frame::RoleFrame;
     use crate::wall_clock::{HOUR, parse_bound};
 
+    type Column<'a> = (&'a str, fn(usize) -> f64);
+
     /// 168 hourly samples from Monday 2024-03-04 00:00, the "W" of the specification.
-    fn week(columns: &[(&str, fn(usize) -> f64)]) -> RoleFrame {
+    fn week(columns: &[Column<'_>]) -> RoleFrame {
         let start = parse_bound("2024-03-04").unwrap();
         RoleFrame {
             stamps: (0..168).map(|row| start + row * HOUR).collect(),

@@ -47,6 +47,12 @@ pub struct Inputs {
     pub optional: Vec<String>,
 }
 
+/// Refuses values of parameters that do not go together.
+pub type ParameterCheck = fn(&Parameters) -> Result<(), ParameterError>;
+
+/// The samples behind a verdict; none when the rule does not judge the frame.
+pub type SampleJudge = fn(&Frame<'_>, &Parameters) -> Option<Judgement>;
+
 /// One rule.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleCode {
@@ -54,11 +60,11 @@ pub struct RuleCode {
     pub id: &'static str,
     pub analysis: Analysis,
     /// Refuses values that do not go together.
-    pub check: Option<fn(&Parameters) -> Result<(), ParameterError>>,
+    pub check: Option<ParameterCheck>,
     /// Roles of a rule whose parameters choose them.
     pub inputs: Option<fn(&Parameters) -> Inputs>,
     /// The samples behind a verdict; rules of a fleet have none. Asked with a frame of all roles of the equipment.
-    pub judge: Option<fn(&Frame<'_>, &Parameters) -> Option<Judgement>>,
+    pub judge: Option<SampleJudge>,
 }
 
 impl RuleCode {

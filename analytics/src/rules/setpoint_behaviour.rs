@@ -275,7 +275,7 @@ impl Levels {
             .chunk_by(|one, next| one == next)
             .filter_map(|equal| Some((*equal.first()?, equal.len())))
             .collect();
-        counts.sort_by(|one, other| other.1.cmp(&one.1));
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         Self {
             counts,
             total: quantised.len(),

@@ -166,7 +166,7 @@ mod tests {
             split(&days(|row| if row % 2 == 0 { 100.0 } else { 0.0 })),
             None
         );
-        assert_eq!(split(&days(|row| numeric::share_of(row))), None);
+        assert_eq!(split(&days(numeric::share_of)), None);
         assert_eq!(split(&square[..23]), None);
     }
 

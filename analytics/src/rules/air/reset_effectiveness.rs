@@ -338,7 +338,11 @@ mod tests {
     use crate::rules::testing::{self, hourly, week};
 
     fn demand(row: usize) -> f64 {
-        if row / 24 % 2 == 0 { 0.0 } else { 6.0 }
+        if (row / 24).is_multiple_of(2) {
+            0.0
+        } else {
+            6.0
+        }
     }
 
     fn expected() -> Vec<f64> {

@@ -8,8 +8,9 @@ use crate::parameters::{ParameterError, Parameters};
 
 /// Samples in which every test that is mapped says that the unit cools; all of them when none is mapped.
 pub fn cooling_rows(frame: &Frame<'_>) -> Vec<bool> {
+    type Test = (&'static str, fn(f64) -> bool);
     let mut rows = vec![true; frame.len()];
-    let tests: [(&str, fn(f64) -> bool); 3] = [
+    let tests: [Test; 3] = [
         ("compressor_status", |value| value > 0.5),
         ("reversing_valve_cmd", |value| value < 0.5),
         ("supply_fan_status", |value| value > 0.5),

@@ -35,7 +35,7 @@ pub(super) fn copies(frame: &RoleFrame) -> Vec<Copy> {
             found.extend(copy(frame, *one, *other));
         }
     }
-    found.sort_by(|a: &Copy, b| b.longest.cmp(&a.longest));
+    found.sort_by_key(|copy: &Copy| std::cmp::Reverse(copy.longest));
     found
 }
 
