@@ -44,6 +44,12 @@ const LISTED: [(&str, &str, &str); 1] = [(
      finding_detail shows",
 )];
 
+/// Facilities whose whole run the reference refuses for a fault of its own, and why.
+const REFUSED_THERE: [(&str, &str); 1] = [(
+    "v-032",
+    "a trend spans a few of the smallest steps of its numbers, and the histogram of the reference cannot divide that by 256",
+)];
+
 /// What a run answered: findings by id, and skips.
 #[derive(Default)]
 struct Outcome {
@@ -210,6 +216,13 @@ type Tallies = BTreeMap<String, BTreeMap<String, Tally>>;
 fn compare(tallies: &mut Tallies, run: &Run, ours: &Outcome, theirs: &Outcome) {
     let place = run.place();
     let of_set = tallies.entry(run.row()).or_default();
+    if REFUSED_THERE
+        .iter()
+        .any(|(facility, _)| *facility == run.facility)
+    {
+        assert!(ours.error.is_none() && theirs.error.is_some(), "{place}");
+        return;
+    }
     if ours.error != theirs.error {
         let told = format!("{place}: {:?} against {:?}", ours.error, theirs.error);
         of_set
@@ -430,6 +443,9 @@ fn report(tallies: &Tallies) {
     let mut wrong = Vec::new();
     for (rule, figure, reason) in LISTED {
         println!("not compared: {figure} of {rule}: {reason}");
+    }
+    for (facility, reason) in REFUSED_THERE {
+        println!("not compared: {facility}: {reason}");
     }
     for (set, rules) in tallies {
         for (rule, tally) in rules {
