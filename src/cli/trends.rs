@@ -36,7 +36,7 @@ pub enum TrendsCommand {
     /// Write stored trends into a file: a row per equipment and time, a column per role.
     Export(ExportArguments),
     /// Read CSV files into the store.
-    Import(ImportArguments),
+    Import(Box<ImportArguments>),
 }
 
 #[derive(Debug, Args)]

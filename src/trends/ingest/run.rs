@@ -221,14 +221,14 @@ async fn store_all(
     report: &mut IngestReport,
 ) -> Result<Keeper, IngestError> {
     let mut batch = Batch::default();
-    let mut desk = Desk::Idle(keeper);
+    let mut desk = Desk::Idle(Box::new(keeper));
     loop {
         let piece = tokio::select! {
             // A store that cannot be written ends the reading at once.
             outcome = desk.written(), if desk.is_busy() => {
                 let (keeper, parts) = outcome?;
                 report.parts += parts;
-                desk = Desk::Idle(keeper);
+                desk = Desk::Idle(Box::new(keeper));
                 continue;
             }
             piece = receive.recv() => match piece {
@@ -335,7 +335,7 @@ type Written = JoinHandle<Result<(Keeper, usize), IngestError>>;
 
 /// Where batches are written, one at a time.
 enum Desk {
-    Idle(Keeper),
+    Idle(Box<Keeper>),
     Busy(Written),
 }
 
@@ -355,7 +355,7 @@ impl Desk {
     /// The keeper, once nothing is written any longer, and the parts that this took.
     async fn free(self) -> Result<(Keeper, usize), IngestError> {
         match self {
-            Self::Idle(keeper) => Ok((keeper, 0)),
+            Self::Idle(keeper) => Ok((*keeper, 0)),
             Self::Busy(written) => ended(written.await),
         }
     }

@@ -39,11 +39,10 @@ impl FacilityView {
                 continue;
             }
             match &facts.equipment {
-                EquipmentRange::One(equip) => {
-                    if equips.contains(equip) {
-                        own.entry(equip).or_default().push(part);
-                    }
+                EquipmentRange::One(equip) if equips.contains(equip) => {
+                    own.entry(equip).or_default().push(part);
                 }
+                EquipmentRange::One(_) => {}
                 range if equips.iter().any(|equip| range.may_hold(equip)) => {
                     shared_rows = shared_rows.saturating_add(facts.rows);
                     shared.push(part);
