@@ -45,10 +45,10 @@ fn resources_prompts_and_the_knowledge_model_answer() {
         let needed = needed.filter(|argument| argument["required"] == true);
         let arguments: serde_json::Map<String, Value> = needed
             .map(|argument| {
-                (
-                    argument["name"].as_str().expect("a name").to_owned(),
-                    json!("x"),
-                )
+                let name = argument["name"].as_str().expect("a name");
+                // A comparison needs two.
+                let value = if name == "equips" { "x, y" } else { "x" };
+                (name.to_owned(), json!(value))
             })
             .collect();
         let got = client.ask("prompts/get", json!({"name": name, "arguments": arguments}));
