@@ -164,15 +164,26 @@ pub fn median_in_place(values: &mut [f64]) -> f64 {
 /// Quantile q (0 to 1) by linear interpolation between order statistics; NaN without samples.
 pub fn quantile(values: &[f64], q: f64) -> f64 {
     let mut kept: Vec<f64> = present(values).collect();
-    kept.sort_unstable_by(f64::total_cmp);
-    quantile_sorted(&kept, q)
+    quantile_in_place(&mut kept, q)
 }
 
-/// [`quantile`] of values that are sorted and have no NaN.
-pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
+/// [`quantile`] of values without NaN; their order is lost. Several times faster than sorting them.
+pub fn quantile_in_place(values: &mut [f64], q: f64) -> f64 {
+    let Some((low, weight)) = rank(values.len(), q) else {
         return f64::NAN;
     };
+    let (_, at, above) = values.select_nth_unstable_by(low, f64::total_cmp);
+    let at = *at;
+    if weight == 0.0 || above.is_empty() {
+        return at;
+    }
+    let next = above.iter().copied().fold(f64::INFINITY, f64::min);
+    at + weight * (next - at)
+}
+
+/// The order statistic below a quantile of that many values, and how far it lies towards the next one.
+fn rank(count: usize, q: f64) -> Option<(usize, f64)> {
+    let last = count.checked_sub(1)?;
     let position = q.clamp(0.0, 1.0) * share_of(last);
     #[expect(
         clippy::cast_possible_truncation,
@@ -180,15 +191,21 @@ pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
         reason = "0 to len − 1"
     )]
     let low = (position.floor() as usize).min(last);
-    let high = (low + 1).min(last);
-    let (Some(a), Some(b)) = (sorted.get(low), sorted.get(high)) else {
+    Some((low, position - share_of(low)))
+}
+
+/// [`quantile`] of values that are sorted and have no NaN.
+pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
+    let Some((low, weight)) = rank(sorted.len(), q) else {
         return f64::NAN;
     };
-    let weight = position - share_of(low);
-    if weight == 0.0 {
-        return *a;
+    let Some(at) = sorted.get(low) else {
+        return f64::NAN;
+    };
+    match sorted.get(low + 1).filter(|_| weight != 0.0) {
+        Some(next) => at + weight * (next - at),
+        None => *at,
     }
-    a + weight * (b - a)
 }
 
 /// Median absolute deviation from the median; NaN without samples.
@@ -364,6 +381,15 @@ mod tests {
         assert_eq!(median(&values), 2.5);
         assert_eq!(round(quantile(&values, 0.95), 9), 3.85);
         assert_eq!(quantile(&values, 1.0), 4.0);
+        let mut sorted: Vec<f64> = (0..37).map(|row| f64::from(row * row % 29)).collect();
+        let mut mixed = sorted.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        for q in [0.0, 0.01, 0.3, 0.5, 0.99, 1.0] {
+            assert_eq!(
+                quantile_in_place(&mut mixed, q),
+                quantile_sorted(&sorted, q)
+            );
+        }
         assert_eq!(count(&values), 4);
         assert_eq!(std_sample(&values), 1.2909944487358056);
         assert_eq!(std_population(&values), 1.118033988749895);

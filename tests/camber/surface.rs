@@ -196,6 +196,13 @@ async fn points_carry_the_ords_of_the_site_model() {
         coverage["structuredContent"]["points"][0]["ord"],
         "slot:/A/SAT"
     );
+    let trust = surface
+        .call(&person("ann"), "sensor_trust", json!({"facility_id": "hq"}))
+        .await;
+    assert_eq!(
+        trust["structuredContent"]["points"][0]["ord"],
+        "slot:/A/SAT"
+    );
 }
 
 #[tokio::test]

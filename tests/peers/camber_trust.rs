@@ -2,15 +2,20 @@
 //!
 //! The reference scores the stored samples as they are; ours are scored on the same frames here. That `sensor_trust` and the
 //! gate of rules look at the run frame instead is what `camber-capabilities.txt` demands in lines 160 to 166, and is the only
-//! difference of the newer document that touches a score.
+//! difference of the newer document that touches a score. Where the samples are hourly, both frames are the same: there the
+//! whole answers of the two `sensor_trust` are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use niagara_analytics::trust::{PointTrust, View, scores};
+use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry, Watch, Workspace};
 use niagara_bridge::trends::store::{FacilityId, Selection, TrendStore};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::programs::{Peers, observe, script};
 
@@ -26,6 +31,9 @@ struct Answer {
     facility: String,
     view: String,
     points: Vec<Value>,
+    counts: Value,
+    n_points: Value,
+    facts: Vec<(String, Value)>,
 }
 
 /// Rows by equipment and role.
@@ -65,6 +73,53 @@ fn ours(store: &TrendStore, facility: &str) -> BTreeMap<&'static str, Rows> {
         }
     }
     rows
+}
+
+/// What differs between our answer of `sensor_trust` and theirs: order, counts, facts.
+fn differences_of_answers(store: &Arc<TrendStore>, their: &Answer) -> Vec<String> {
+    let registry = CapabilityRegistry::built_in().expect("a registry");
+    let watch = Watch::start(Duration::from_secs(60), CancellationToken::new());
+    let arguments = json!({"facility_id": their.facility, "view": their.view, "limit": 1000});
+    let our = registry
+        .call(
+            "sensor_trust",
+            arguments,
+            &Workspace::new(store.clone()),
+            &CallerPolicy::of([their.facility.as_str()]),
+            &watch,
+        )
+        .expect("an answer");
+    let place = |point: &Value| format!("{} {}", point["equip"], point["role"]);
+    let order = |points: &[Value]| points.iter().map(place).collect::<Vec<_>>();
+    let points = our.data["points"].as_array().expect("points");
+    let mut found = Vec::new();
+    if order(points) != order(&their.points) {
+        found.push("the order of the points".to_owned());
+    }
+    for (our, their) in points.iter().zip(&their.points) {
+        found.extend(differences(our, their));
+    }
+    for (key, their) in [("counts", &their.counts), ("n_points", &their.n_points)] {
+        if our.data[key] != *their {
+            found.push(format!("{key} {} against {their}", our.data[key]));
+        }
+    }
+    let facts: Vec<(&Value, &Value)> = our
+        .facts
+        .iter()
+        .map(|fact| (&fact["kind"], &fact["value"]))
+        .collect();
+    let same_fact = |((kind, value), their): (&(&Value, &Value), &(String, Value))| {
+        **kind == their.0 && same(value, &their.1)
+    };
+    if facts.len() != their.facts.len() || !facts.iter().zip(&their.facts).all(same_fact) {
+        found.push(format!("facts {facts:?} against {:?}", their.facts));
+    }
+    let place = format!("{} {}", their.facility, their.view);
+    found
+        .into_iter()
+        .map(|difference| format!("{place}: {difference}"))
+        .collect()
 }
 
 fn theirs(answer: Answer) -> Rows {
@@ -146,7 +201,8 @@ async fn compare(peers: &Peers, variations: usize) {
     let answers: Vec<Answer> = serde_json::from_value(scored["answers"].clone()).expect("answers");
     assert!(answers.len() >= 2 * (10 + variations), "{}", answers.len());
 
-    let store = TrendStore::open(&store).expect("a store");
+    let store = Arc::new(TrendStore::open(&store).expect("a store"));
+    let mut answers_differ = Vec::new();
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut known: Option<(String, BTreeMap<&'static str, Rows>)> = None;
     for answer in answers {
@@ -161,8 +217,12 @@ async fn compare(peers: &Peers, variations: usize) {
             .unwrap_or(&none);
         let set = match facility.strip_prefix("ds-") {
             Some(set) => set.to_owned(),
+            None if facility.starts_with("h-") => "hourly variations".to_owned(),
             None => "seeded variations".to_owned(),
         };
+        if facility.starts_with("h-") {
+            answers_differ.extend(differences_of_answers(&store, &answer));
+        }
         let place = format!("{facility} {view}");
         tallies
             .entry(format!("{set} ({view})"))
@@ -187,6 +247,7 @@ async fn compare(peers: &Peers, variations: usize) {
         .flat_map(|tally| tally.different.iter().map(String::as_str))
         .collect();
     assert!(tallies.values().all(Tally::is_clean), "{}", told.join("\n"));
+    assert!(answers_differ.is_empty(), "{}", answers_differ.join("\n"));
 }
 
 #[tokio::test]

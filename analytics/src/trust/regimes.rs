@@ -61,9 +61,8 @@ fn threshold(values: &[f64]) -> Option<f64> {
         .copied()
         .filter(|value| value.is_finite())
         .collect();
-    clipped.sort_unstable_by(f64::total_cmp);
-    let low = numeric::quantile_sorted(&clipped, 0.01);
-    let high = numeric::quantile_sorted(&clipped, 0.99);
+    let low = numeric::quantile_in_place(&mut clipped, 0.01);
+    let high = numeric::quantile_in_place(&mut clipped, 0.99);
     let width = high - low;
     if !(high > low) || !width.is_finite() {
         return None;

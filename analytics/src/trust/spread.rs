@@ -75,8 +75,8 @@ pub(super) fn scale_floor(traits: &TrustTraits, values: &[f64]) -> Option<f64> {
 
 /// 99th percentile of the magnitudes; NaN without samples.
 pub(super) fn magnitude(values: &[f64]) -> f64 {
-    let magnitudes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
-    numeric::quantile(&magnitudes, 0.99)
+    let mut magnitudes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
+    numeric::quantile_in_place(&mut magnitudes, 0.99)
 }
 
 /// Outliers of a distribution that may be skewed (Engine §3.1.2): a sample that only the common spread calls far, and that

@@ -32,6 +32,8 @@ KINDS = {
     "outdoor_rh energy_rate discharge_pressure",
     "BOILER": "hw_supply_temp hw_return_temp boiler_status gas_input_rate hw_flow hw_pump_speed pump_head oat",
 }
+# Facilities with hourly samples, over which the whole answers are compared.
+HOURLY = 6
 STATUS = set("supply_fan_status boiler_status compressor_status occupancy warmup econ_cmd pump_status".split())
 WATER = ("chw_", "cw_", "cond_entering")
 FLOWS = set("airflow oa_airflow hw_flow chw_flow airflow_sp".split())
@@ -139,8 +141,8 @@ def together(random, index, columns, minutes):
     return index, columns
 
 
-def equipment(random, kind):
-    minutes = int(random.choice([1, 5, 7, 15, 15, 60, 60]))
+def equipment(random, kind, hourly=False):
+    minutes = 60 if hourly else int(random.choice([1, 5, 7, 15, 15, 60, 60]))
     days = random.choice([1, 3, 8, 16, 28])
     count = min(int(days * 1440 / minutes), 4000)
     if random.random() < 0.08:
@@ -158,8 +160,17 @@ def equipment(random, kind):
     for role in roles:
         values = np.array(level(random, role, count, on, hours), float)
         columns[role] = perturbed(random, values, minutes)
-    index, columns = together(random, index, columns, minutes)
+    if not hourly:
+        index, columns = together(random, index, columns, minutes)
     return pd.DataFrame({Role(role): values for role, values in columns.items()}, index=index)
+
+
+def whole(frame):
+    """A frame whose run frame is itself: samples from the first hour to the last, no percent column that reads as a share."""
+    shares = [role for role in frame if (frame[role].dropna() <= 1.5).all() and role.value not in STATUS]
+    frame = frame.drop(columns=shares)
+    frame[Role.ENERGY_RATE] = np.linspace(100, 200, len(frame))
+    return frame
 
 
 def prepare(path, cache, first, count):
@@ -179,6 +190,12 @@ def prepare(path, cache, first, count):
                 continue
             store.write_role_frame(frame, facility_id=f"v-{seed:03}", equip=f"{kind}-{number}", equip_class=kind,
                                    name=f"Variation {seed}", timezone="America/Chicago")
+    for seed in range(HOURLY):
+        random = np.random.default_rng(1000 + seed)
+        for number, kind in enumerate(KINDS):
+            store.write_role_frame(whole(equipment(random, kind, hourly=True)), facility_id=f"h-{seed:03}",
+                                   equip=f"{kind}-{number}", equip_class=kind, name=f"Hourly {seed}",
+                                   timezone="America/Chicago")
     return {"facilities": list(store.facilities())}
 
 
@@ -197,7 +214,9 @@ def kept(file, path, facility):
     answers = []
     for view in ("rules", "report"):
         result = default_registry().call("sensor_trust", {"facility_id": facility, "view": view}, context)
-        answers.append({"facility": facility, "view": view, "points": result.data["points"]})
+        answers.append({"facility": facility, "view": view, "points": result.data["points"],
+                        "counts": result.data["counts"], "n_points": result.data["n_points"],
+                        "facts": [[fact["kind"], fact["value"]] for fact in result.facts]})
     file.parent.mkdir(parents=True, exist_ok=True)
     written = file.with_suffix(".part")
     written.write_text(json.dumps(answers), encoding="utf-8")

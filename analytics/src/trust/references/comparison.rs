@@ -393,4 +393,38 @@ mod tests {
             (vec![0, 40], vec![4.0, 5.0])
         );
     }
+
+    mod hostile {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        fn series() -> impl Strategy<Value = ReferenceSeries> {
+            let stamp = prop_oneof![any::<i64>(), (0..2_000_i64).prop_map(|hour| hour * HOUR)];
+            let value = prop_oneof![
+                4 => -50.0..150.0_f64,
+                1 => Just(f64::NAN),
+                1 => Just(f64::INFINITY),
+                1 => Just(-1e300),
+            ];
+            proptest::collection::vec((stamp, value), 0..300).prop_map(|samples| {
+                let (stamps, values) = samples.into_iter().unzip();
+                ReferenceSeries { stamps, values }
+            })
+        }
+
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(64))]
+            #[test]
+            fn no_samples_stop_a_comparison(point in series(), mut reference in series()) {
+                reference.stamps.sort_unstable();
+                let limits = ReferenceLimits { min_samples: 1, ..ReferenceLimits::default() };
+                let samples = (point.stamps.as_slice(), point.values.as_slice());
+                let found = compare(("A", "oat"), samples, "r", &reference, &limits);
+                prop_assert!(found.samples <= point.stamps.len());
+                let own = compare(("A", "oat"), samples, "r", &point, &limits);
+                prop_assert!(own.bias.is_none_or(|bias| bias == 0.0));
+            }
+        }
+    }
 }
