@@ -1,8 +1,10 @@
 //! The model of a meter's baseline period with all that is told of it (M&V §5).
 
 use super::change_point::ChangePointModel;
-use super::coverage::{ExtrapolationPolicy, Support};
+use super::coverage::{Domain, ExtrapolationPolicy, Support};
 use super::daily::DailyFrame;
+use super::degree_days::{BaseSearch, DegreeDayModel};
+use super::model::BaselineModel;
 use super::statistics::{AcceptanceLimit, FitStatistics, lag_one, residuals};
 use crate::numeric::share_of;
 
@@ -35,29 +37,77 @@ impl FullYear {
 /// A fitted baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
-    pub model: ChangePointModel,
+    pub model: BaselineModel,
     /// Not rounded.
     pub statistics: FitStatistics,
     /// Autocorrelation of the residuals, not rounded; none when it cannot be told, which bands take for 0.
     pub rho: Option<f64>,
+    /// Of the outdoor temperature.
     pub support: Support,
+    /// Of everything that drives the model.
+    pub domain: Domain,
+    /// Days for which a fitted row stands in the mean: the scatter of a row is that of so many days.
+    pub mean_days: f64,
+    limit: AcceptanceLimit,
 }
 
 impl Baseline {
-    /// Fits the days of a baseline period; none when no model leaves a degree of freedom.
-    pub fn of(days: &DailyFrame, policy: &ExtrapolationPolicy) -> Option<Self> {
-        let model = ChangePointModel::chosen(&days.temperature, &days.energy)?;
+    /// Fits the rows of a baseline period, bills weighted by their days; none when no model leaves a degree of freedom.
+    pub fn of(rows: &DailyFrame, policy: &ExtrapolationPolicy) -> Option<Self> {
+        let model = match rows.weights() {
+            Some(weights) => ChangePointModel::weighted(&rows.temperature, &rows.energy, &weights)?,
+            None => ChangePointModel::chosen(&rows.temperature, &rows.energy)?,
+        };
+        Self::with(model.into(), rows, policy)
+    }
+
+    /// Fits bills over degree days of the bases that suit them best, or over their temperature where that explains more.
+    pub fn of_degree_days(
+        bills: &DailyFrame,
+        search: &BaseSearch,
+        policy: &ExtrapolationPolicy,
+    ) -> Option<Self> {
+        let over_temperature = Self::of(bills, policy);
+        let weights = bills.weights();
+        let degree_days = DegreeDayModel::chosen(bills, weights.as_deref(), search);
+        match (over_temperature, degree_days) {
+            (
+                Some(Self {
+                    model: BaselineModel::ChangePoint(model),
+                    ..
+                }),
+                Some(degree_days),
+            ) if model.bic() <= degree_days.bic() => Self::with(model.into(), bills, policy),
+            (_, Some(degree_days)) => {
+                Self::with(BaselineModel::DegreeDays(degree_days), bills, policy)
+            }
+            (baseline, None) => baseline,
+        }
+    }
+
+    /// A model with all that the rows which it was fitted on tell of it.
+    pub fn with(
+        model: BaselineModel,
+        rows: &DailyFrame,
+        policy: &ExtrapolationPolicy,
+    ) -> Option<Self> {
         Some(Self {
-            statistics: FitStatistics::of(&model, days),
-            rho: lag_one(&days.days, &residuals(&model, days)),
-            support: Support::of(&days.temperature, policy)?,
+            statistics: FitStatistics::of(&model, rows),
+            rho: lag_one(&rows.days, &residuals(&model, rows)),
+            support: Support::of(&rows.temperature, policy)?,
+            domain: Domain::of(&model, rows, policy),
+            mean_days: rows.total_days() / share_of(rows.len()),
+            limit: match rows.bills.is_empty() {
+                true => AcceptanceLimit::DAILY,
+                false => AcceptanceLimit::BILLS,
+            },
             model,
         })
     }
 
-    /// Whether it meets the daily acceptance.
+    /// Whether it meets the acceptance of days, or of bills.
     pub fn accepted(&self) -> bool {
-        self.statistics.accepted(AcceptanceLimit::DAILY)
+        self.statistics.accepted(self.limit)
     }
 }
 

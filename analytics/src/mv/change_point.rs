@@ -95,7 +95,7 @@ impl ChangePointModel {
     /// Days of which a figure is not finite are left out.
     pub fn of_kind(kind: ModelKind, temperature: &[f64], energy: &[f64]) -> Option<Self> {
         let (temperature, energy) = finite_pairs(temperature, energy);
-        Search::new(&temperature, &energy)?.best(kind)
+        Search::new(&temperature, &energy, None)?.best(kind)
     }
 
     /// The kind with the lowest Bayesian information criterion; none when no kind leaves a degree of freedom (M&V §4.3).
@@ -110,7 +110,19 @@ impl ChangePointModel {
     /// ```
     pub fn chosen(temperature: &[f64], energy: &[f64]) -> Option<Self> {
         let (temperature, energy) = finite_pairs(temperature, energy);
-        let search = Search::new(&temperature, &energy)?;
+        Self::of_search(&Search::new(&temperature, &energy, None)?)
+    }
+
+    /// As [`chosen`](Self::chosen), with a weight for each row, which must all be finite; the mean of the weights is 1.
+    pub fn weighted(temperature: &[f64], energy: &[f64], weights: &[f64]) -> Option<Self> {
+        if weights.len() != energy.len() || temperature.len() != energy.len() {
+            return None;
+        }
+        Self::of_search(&Search::new(temperature, energy, Some(weights))?)
+    }
+
+    fn of_search(search: &Search<'_>) -> Option<Self> {
+        let energy = search.energy;
         let mut chosen: Option<Self> = None;
         for kind in ModelKind::ALL {
             if energy.len() <= kind.parameters() {
@@ -174,23 +186,13 @@ impl ChangePointModel {
         dot(&self.terms(temperature), &self.fit.coefficients)
     }
 
-    /// Sums of the design's columns over days of these temperatures.
-    pub fn sum_of_terms(&self, temperatures: &[f64]) -> Vec<f64> {
-        let mut sums = vec![0.0; self.fit.coefficients.len()];
-        for temperature in temperatures {
-            for (sum, term) in sums.iter_mut().zip(self.terms(*temperature)) {
-                *sum += term;
-            }
-        }
-        sums
-    }
-
     /// `gᵀ (XᵀX)⁺ g` for sums of terms.
     pub fn variance_of(&self, sums: &[f64]) -> f64 {
         self.fit.variance_of(sums)
     }
 
-    fn terms(&self, temperature: f64) -> Vec<f64> {
+    /// The columns of the design for a day of that mean temperature.
+    pub fn terms(&self, temperature: f64) -> Vec<f64> {
         let t = temperature;
         match (self.kind, self.bend) {
             (_, Bend::Straight) => vec![1.0, t],
@@ -236,8 +238,10 @@ struct Candidate {
 
 /// The days of a fit, and the grid over which change points are tried.
 struct Search<'a> {
-    temperature: &'a [f64],
     energy: &'a [f64],
+    /// Columns and energies are scaled by the roots of the weights.
+    temperature: Vec<f64>,
+    scaled: Vec<f64>,
     ones: Vec<f64>,
     grid: Vec<Candidate>,
     /// Gain in the sum of squares below which a candidate is no better.
@@ -245,23 +249,27 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(temperature: &'a [f64], energy: &'a [f64]) -> Option<Self> {
+    fn new(temperature: &[f64], energy: &'a [f64], weights: Option<&[f64]>) -> Option<Self> {
         if energy.len() < FEWEST_DAYS {
             return None;
         }
+        let column = |term: &dyn Fn(f64) -> f64| {
+            scaled(temperature.iter().map(|t| term(*t)).collect(), weights)
+        };
         let grid = grid(temperature)?
             .into_iter()
             .map(|point| Candidate {
                 point,
-                above: temperature.iter().map(|t| above(*t, point)).collect(),
-                below: temperature.iter().map(|t| below(*t, point)).collect(),
-                short: temperature.iter().map(|t| (t - point).min(0.0)).collect(),
+                above: column(&|t| above(t, point)),
+                below: column(&|t| below(t, point)),
+                short: column(&|t| (t - point).min(0.0)),
             })
             .collect();
         Some(Self {
-            temperature,
+            temperature: column(&|t| t),
+            scaled: scaled(energy.to_vec(), weights),
+            ones: column(&|_| 1.0),
             energy,
-            ones: vec![1.0; energy.len()],
             grid,
             noise: NOISE_OF_SQUARES * dot(energy, energy),
         })
@@ -275,7 +283,7 @@ impl<'a> Search<'a> {
             days: self.energy.len(),
         };
         let straight = || {
-            let fit = LeastSquares::fit(&[&self.ones, self.temperature], self.energy)?;
+            let fit = LeastSquares::fit(&[&self.ones, &self.temperature], &self.scaled)?;
             Some((Bend::Straight, fit))
         };
         match kind {
@@ -326,7 +334,7 @@ impl<'a> Search<'a> {
     ) -> Option<(Bend, LeastSquares)> {
         let mut best: Option<(Bend, LeastSquares)> = None;
         for (bend, design) in candidates {
-            let Some(fit) = LeastSquares::fit(&design, self.energy) else {
+            let Some(fit) = LeastSquares::fit(&design, &self.scaled) else {
                 continue;
             };
             if best.as_ref().is_none_or(|(_, best)| {
@@ -337,6 +345,14 @@ impl<'a> Search<'a> {
         }
         best
     }
+}
+
+/// A column times the roots of the weights.
+pub(super) fn scaled(mut column: Vec<f64>, weights: Option<&[f64]>) -> Vec<f64> {
+    for (value, weight) in column.iter_mut().zip(weights.unwrap_or_default()) {
+        *value *= weight.sqrt();
+    }
+    column
 }
 
 /// Equally spaced change points; none without temperatures.

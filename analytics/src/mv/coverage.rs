@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::change_point::ChangePointModel;
+use super::daily::DailyFrame;
+use super::model::BaselineModel;
 use crate::numeric::{self, share_of, std_sample};
 
 /// A mean this many standard deviations from that of the fit is still near it (SEP range rule, M&V §6.2).
@@ -61,6 +62,16 @@ pub struct Support {
 }
 
 impl Support {
+    /// Of a fit that nothing drove.
+    const NONE: Self = Self {
+        fit_min: f64::NAN,
+        fit_max: f64::NAN,
+        low: f64::NAN,
+        high: f64::NAN,
+        mean: f64::NAN,
+        deviation: f64::NAN,
+    };
+
     /// The support of fitted temperatures; none without any.
     ///
     /// ```
@@ -114,6 +125,78 @@ impl Support {
     }
 }
 
+/// Everything that drove a fit.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Domain {
+    /// One per driver.
+    pub supports: Vec<Support>,
+    /// Greatest leverage of a fitted row, where several drivers make combinations that no row has.
+    pub leverage: Option<f64>,
+}
+
+impl Domain {
+    /// The drivers of the rows that a model was fitted on.
+    pub fn of(model: &BaselineModel, fitted: &DailyFrame, policy: &ExtrapolationPolicy) -> Self {
+        let rows: Vec<Vec<f64>> = (0..fitted.len())
+            .map(|row| model.drivers(fitted, row))
+            .collect();
+        let columns = rows.first().map_or(0, Vec::len);
+        let supports: Vec<Support> = (0..columns)
+            .filter_map(|driver| {
+                let values: Vec<f64> = rows
+                    .iter()
+                    .filter_map(|row| row.get(driver).copied())
+                    .collect();
+                Support::of(&values, policy)
+            })
+            .collect();
+        let leverage = |row: &Vec<f64>| model.variance_of(&model.terms(row));
+        Self {
+            leverage: (supports.len() > 1).then(|| rows.iter().map(leverage).fold(0.0, f64::max)),
+            supports,
+        }
+    }
+
+    /// Whether the means of all drivers of these rows lie within the fit, or near their means (SEP range rule).
+    pub fn is_near(&self, model: &BaselineModel, frame: &DailyFrame) -> bool {
+        let rows: Vec<Vec<f64>> = (0..frame.len())
+            .map(|row| model.drivers(frame, row))
+            .collect();
+        self.supports.iter().enumerate().all(|(driver, support)| {
+            let applied: Vec<f64> = rows
+                .iter()
+                .filter_map(|row| row.get(driver).copied())
+                .collect();
+            support.is_near(&applied)
+        })
+    }
+
+    /// Drivers moved into the support.
+    pub fn clipped(&self, drivers: &[f64]) -> Vec<f64> {
+        drivers
+            .iter()
+            .zip(&self.supports)
+            .map(|(driver, support)| driver.max(support.low).min(support.high))
+            .collect()
+    }
+
+    fn is_outside(
+        &self,
+        model: &BaselineModel,
+        drivers: &[f64],
+        policy: &ExtrapolationPolicy,
+    ) -> bool {
+        let beyond_edge = drivers.iter().zip(&self.supports).any(|(driver, support)| {
+            let slack = support.slack(policy);
+            *driver < support.low - slack || *driver > support.high + slack
+        });
+        beyond_edge
+            || self
+                .leverage
+                .is_some_and(|most| model.variance_of(&model.terms(drivers)) > most)
+    }
+}
+
 /// How far a projection leaves the support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoverageTier {
@@ -156,29 +239,48 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Judges the temperatures of a projection.
+    /// Judges what drives the rows of a projection.
     pub fn of(
-        support: Support,
-        model: &ChangePointModel,
-        temperatures: &[f64],
+        domain: &Domain,
+        model: &BaselineModel,
+        frame: &DailyFrame,
         policy: &ExtrapolationPolicy,
     ) -> Self {
-        let slack = support.slack(policy);
         let (mut days, mut outside) = (0, 0);
         let (mut energy, mut energy_outside) = (0.0, 0.0);
-        let mut beyond = 0.0_f64;
-        for temperature in temperatures.iter().copied().filter(|t| t.is_finite()) {
-            let projected = model.at(temperature);
+        let mut furthest = vec![0.0_f64; domain.supports.len()];
+        for row in 0..frame.len() {
+            let drivers = model.drivers(frame, row);
+            if !drivers.iter().all(|driver| driver.is_finite()) {
+                continue;
+            }
+            let projected = model.at(&drivers);
             days += 1;
             energy += projected;
-            beyond = beyond
-                .max(support.fit_min - temperature)
-                .max(temperature - support.fit_max);
-            if temperature < support.low - slack || temperature > support.high + slack {
+            for ((beyond, support), driver) in
+                furthest.iter_mut().zip(&domain.supports).zip(&drivers)
+            {
+                *beyond = beyond
+                    .max(support.fit_min - driver)
+                    .max(driver - support.fit_max);
+            }
+            if domain.is_outside(model, &drivers, policy) {
                 outside += 1;
                 energy_outside += projected;
             }
         }
+        // The driver that leaves the fit by most of its width; one that never varied leaves it beyond measure.
+        let share = |beyond: f64, support: &Support| match beyond > 0.0 {
+            false => 0.0,
+            true if support.width() > 0.0 => beyond / support.width(),
+            true => f64::INFINITY,
+        };
+        let (beyond, support, beyond_share) = furthest
+            .iter()
+            .zip(&domain.supports)
+            .map(|(beyond, support)| (*beyond, *support, share(*beyond, support)))
+            .reduce(|worst, next| if next.2 > worst.2 { next } else { worst })
+            .unwrap_or((0.0, Support::NONE, 0.0));
         let mut coverage = Self {
             tier: CoverageTier::NotEvaluated,
             support,
@@ -187,11 +289,7 @@ impl Coverage {
             share_of_days: share_of(outside) / share_of(days),
             share_of_energy: (energy > 0.0).then(|| energy_outside / energy),
             beyond,
-            beyond_share: if beyond > 0.0 {
-                (support.width() > 0.0).then(|| beyond / support.width())
-            } else {
-                Some(0.0)
-            },
+            beyond_share: beyond_share.is_finite().then_some(beyond_share),
         };
         coverage.tier = coverage.judged(policy);
         coverage
@@ -258,14 +356,26 @@ impl fmt::Display for Coverage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mv::Baseline;
     use crate::mv::testing::worked_days;
 
+    fn weather(temperatures: &[f64]) -> DailyFrame {
+        DailyFrame {
+            days: vec![0; temperatures.len()],
+            temperature: temperatures.to_vec(),
+            energy: vec![0.0; temperatures.len()],
+            ..DailyFrame::default()
+        }
+    }
+
     fn judged(temperatures: &[f64]) -> Coverage {
-        let days = worked_days();
-        let model = ChangePointModel::chosen(&days.temperature, &days.energy).unwrap();
-        let policy = ExtrapolationPolicy::default();
-        let support = Support::of(&days.temperature, &policy).unwrap();
-        Coverage::of(support, &model, temperatures, &policy)
+        let baseline = Baseline::of(&worked_days(), &ExtrapolationPolicy::default()).unwrap();
+        Coverage::of(
+            &baseline.domain,
+            &baseline.model,
+            &weather(temperatures),
+            &ExtrapolationPolicy::default(),
+        )
     }
 
     #[test]
@@ -311,9 +421,14 @@ mod tests {
     #[test]
     fn weather_that_never_varied_knows_itself_only() {
         let policy = ExtrapolationPolicy::default();
-        let model = ChangePointModel::chosen(&[60.0; 5], &[5.0, 6.0, 5.0, 6.0, 5.0]).unwrap();
-        let support = Support::of(&[60.0; 5], &policy).unwrap();
-        let tier = |temperature| Coverage::of(support, &model, &[temperature], &policy).tier;
+        let mut still = weather(&[60.0; 5]);
+        still.energy = vec![5.0, 6.0, 5.0, 6.0, 5.0];
+        let baseline = Baseline::of(&still, &policy).unwrap();
+        let support = baseline.support;
+        let tier = |temperature| {
+            let frame = weather(&[temperature]);
+            Coverage::of(&baseline.domain, &baseline.model, &frame, &policy).tier
+        };
         assert_eq!(tier(60.0), CoverageTier::InRange);
         assert_eq!(tier(60.1), CoverageTier::Severe);
         assert!(support.is_near(&[60.0]) && !support.is_near(&[60.1]));

@@ -40,19 +40,51 @@ pub enum NoDays {
     NoWeather { equip: String },
 }
 
-/// The days of a meter, in the order of time; all figures are finite.
+/// The days of a meter, or its bills, in the order of time; all figures are finite.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DailyFrame {
-    /// Midnights, in nanoseconds of the site's wall clock.
+    /// Midnights, of bills that of the first day, in nanoseconds of the site's wall clock.
     pub days: Vec<i64>,
     /// Mean outdoor temperature, °F.
     pub temperature: Vec<f64>,
-    /// In the meter's unit times hours.
+    /// Of a day, in the meter's unit times hours; of a bill the mean of its days, in its own unit.
     pub energy: Vec<f64>,
+    /// What stands behind each row of bills; empty where every row is one day.
+    pub bills: Vec<BilledDays>,
     /// Days whose samples cover too little.
     pub dropped: usize,
     /// Samples of the outdoor temperature that no outdoor air can have.
     pub screened: usize,
+}
+
+/// The days of one bill (M&V §8).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BilledDays {
+    /// Days of service.
+    pub days: f64,
+    /// Outdoor temperatures in °F of each day of which the weather is known.
+    pub weather: Vec<Vec<f64>>,
+}
+
+impl BilledDays {
+    /// Mean degrees below a base.
+    pub fn heating_degrees(&self, base: f64) -> f64 {
+        self.mean_of(|temperature| (base - temperature).max(0.0))
+    }
+
+    /// Mean degrees above a base.
+    pub fn cooling_degrees(&self, base: f64) -> f64 {
+        self.mean_of(|temperature| (temperature - base).max(0.0))
+    }
+
+    /// Mean over the days of the means of each day.
+    pub fn mean_of(&self, term: impl Fn(f64) -> f64) -> f64 {
+        let days = self
+            .weather
+            .iter()
+            .map(|day| numeric::mean_of(day.iter().map(|temperature| term(*temperature))));
+        numeric::mean_of(days)
+    }
 }
 
 impl DailyFrame {
@@ -99,12 +131,49 @@ impl DailyFrame {
         Ok(daily)
     }
 
-    /// Number of days.
+    /// Days for which a row stands.
+    pub fn service_days(&self, row: usize) -> f64 {
+        self.bills.get(row).map_or(1.0, |bill| bill.days)
+    }
+
+    /// Days for which all rows stand.
+    pub fn total_days(&self) -> f64 {
+        (0..self.len()).map(|row| self.service_days(row)).sum()
+    }
+
+    /// Weights of the rows of a fit, 1 in the mean; none when all rows stand for as many days.
+    pub fn weights(&self) -> Option<Vec<f64>> {
+        let first = self.bills.first()?.days;
+        if self.bills.iter().all(|bill| bill.days == first) {
+            return None;
+        }
+        let mean = self.total_days() / numeric::share_of(self.len());
+        Some(self.bills.iter().map(|bill| bill.days / mean).collect())
+    }
+
+    /// The rows for which a condition on their number holds.
+    #[must_use]
+    pub fn kept(&self, keep: impl Fn(usize) -> bool) -> Self {
+        fn those<T: Clone>(all: &[T], keep: &impl Fn(usize) -> bool) -> Vec<T> {
+            let rows = all.iter().enumerate().filter(|(row, _)| keep(*row));
+            rows.map(|(_, value)| value.clone()).collect()
+        }
+        Self {
+            days: those(&self.days, &keep),
+            temperature: those(&self.temperature, &keep),
+            energy: those(&self.energy, &keep),
+            bills: those(&self.bills, &keep),
+            dropped: self.dropped,
+            screened: self.screened,
+        }
+    }
+
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.days.len()
     }
 
-    /// Whether there is no day.
+    /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.days.is_empty()
     }

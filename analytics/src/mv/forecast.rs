@@ -3,6 +3,7 @@
 use super::baseline::Baseline;
 use super::coverage::{Coverage, CoverageTier, ExtrapolationPolicy};
 use super::daily::DailyFrame;
+use super::least_squares::dot;
 use crate::numeric::{round, share_of};
 
 /// Two-sided confidence of every band.
@@ -93,17 +94,15 @@ impl ForecastSaving {
         kernel: Kernel,
         policy: &ExtrapolationPolicy,
     ) -> Self {
-        let (temperatures, energies): (Vec<f64>, Vec<f64>) = reporting
-            .temperature
-            .iter()
-            .zip(&reporting.energy)
-            .filter(|(t, y)| baseline.model.at(**t).is_finite() && y.is_finite())
-            .map(|(t, y)| (*t, *y))
-            .unzip();
-        let coverage = Coverage::of(baseline.support, &baseline.model, &temperatures, policy);
-        let projection = Projection::new(baseline, &temperatures, &energies);
+        let projected = baseline.model.over(reporting);
+        let usable = reporting.kept(|row| {
+            let all = [projected.get(row), reporting.energy.get(row)];
+            all.into_iter().flatten().all(|value| value.is_finite())
+        });
+        let coverage = Coverage::of(&baseline.domain, &baseline.model, &usable, policy);
+        let projection = Projection::of(baseline, &usable);
         let widening = projection.widening(kernel, &coverage, policy);
-        let totals = if temperatures.is_empty() {
+        let totals = if usable.is_empty() {
             Err(SavingDecline::NoReportingDays)
         } else if coverage.tier == CoverageTier::Severe && policy.decline {
             Err(SavingDecline::SevereExtrapolation)
@@ -112,38 +111,67 @@ impl ForecastSaving {
         };
         Self {
             kernel,
-            report_days: temperatures.len(),
+            report_days: usable.len(),
             actual: round(projection.actual, 2),
             totals,
             coverage,
             extrapolation_factor: widening.map(|factor| round(factor, 4)),
-            range_valid: baseline.support.is_near(&temperatures),
+            range_valid: baseline.domain.is_near(&baseline.model, &usable),
         }
     }
 }
 
-/// A baseline over reporting days, not rounded.
-struct Projection<'a> {
-    baseline: &'a Baseline,
-    temperatures: &'a [f64],
-    projected: f64,
-    actual: f64,
+/// A model over the rows of another period, not rounded.
+#[derive(Debug, Clone)]
+pub struct Projection<'a> {
+    pub baseline: &'a Baseline,
+    pub frame: &'a DailyFrame,
+    /// Energy that the model says of all rows.
+    pub projected: f64,
+    /// Energy that was metered.
+    pub actual: f64,
+    /// Sums of the design's columns, each row as often as it has days.
+    pub terms: Vec<f64>,
 }
 
 impl<'a> Projection<'a> {
-    fn new(baseline: &'a Baseline, temperatures: &'a [f64], energies: &[f64]) -> Self {
-        Self {
+    /// Sums a model over rows of which all figures are finite.
+    pub fn of(baseline: &'a Baseline, frame: &'a DailyFrame) -> Self {
+        let model = &baseline.model;
+        let mut projection = Self {
             baseline,
-            temperatures,
-            projected: temperatures
-                .iter()
-                .map(|temperature| baseline.model.at(*temperature))
-                .sum(),
-            actual: energies.iter().sum(),
+            frame,
+            projected: 0.0,
+            actual: 0.0,
+            terms: vec![0.0; model.coefficients().len()],
+        };
+        for (row, energy) in frame.energy.iter().enumerate() {
+            let days = frame.service_days(row);
+            let terms = model.terms(&model.drivers(frame, row));
+            projection.projected += days * dot(&terms, model.coefficients());
+            projection.actual += days * energy;
+            for (sum, term) in projection.terms.iter_mut().zip(terms) {
+                *sum += days * term;
+            }
         }
+        projection
     }
 
-    fn totals(&self, kernel: Kernel, widening: Option<f64>) -> SavingTotals {
+    /// How often the scatter of a fitted row is in the total: the number of days; of bills the days of all bills times
+    /// those of a fitted one.
+    pub fn scatters(&self) -> f64 {
+        self.baseline.mean_days * self.frame.total_days()
+    }
+
+    /// Variance of a residual, widened for autocorrelation.
+    pub fn scatter(&self) -> f64 {
+        let model = &self.baseline.model;
+        let rho = self.baseline.rho.unwrap_or(0.0);
+        (1.0 + rho) / (1.0 - rho) * model.sse() / share_of(model.degrees_of_freedom())
+    }
+
+    /// The saving with its band.
+    pub fn totals(&self, kernel: Kernel, widening: Option<f64>) -> SavingTotals {
         let avoided = self.projected - self.actual;
         let share = (self.projected != 0.0).then(|| avoided / self.projected);
         let (fsu, uncertainty) = match kernel {
@@ -190,7 +218,7 @@ impl<'a> Projection<'a> {
         if savings_share == 0.0 || independent == 0.0 {
             return None;
         }
-        let spread = (n / independent) * (1.0 + 2.0 / n) / share_of(self.temperatures.len());
+        let spread = (n / independent) * (1.0 + 2.0 / n) / share_of(self.frame.len());
         Some(
             self.student_t() * GUIDELINE_14 * statistics.cv_rmse * spread.sqrt()
                 / savings_share.abs(),
@@ -198,16 +226,12 @@ impl<'a> Projection<'a> {
     }
 
     fn exact(&self) -> f64 {
-        let model = &self.baseline.model;
-        let rho = self.baseline.rho.unwrap_or(0.0);
-        let scatter =
-            (1.0 + rho) / (1.0 - rho) * model.sse() / share_of(model.degrees_of_freedom());
-        let parameters = model.variance_of(&model.sum_of_terms(self.temperatures));
-        self.student_t()
-            * (scatter * parameters + scatter * share_of(self.temperatures.len())).sqrt()
+        let parameters = self.baseline.model.variance_of(&self.terms);
+        self.student_t() * (self.scatter() * (parameters + self.scatters())).sqrt()
     }
 
-    fn student_t(&self) -> f64 {
+    /// Student's t of the model.
+    pub fn student_t(&self) -> f64 {
         student_t(self.baseline.model.degrees_of_freedom())
     }
 
@@ -225,16 +249,16 @@ impl<'a> Projection<'a> {
         if !extrapolates || !policy.widen_fsu {
             return None;
         }
-        let (model, support) = (&self.baseline.model, &self.baseline.support);
-        let moved: Vec<f64> = self
-            .temperatures
-            .iter()
-            .map(|temperature| temperature.max(support.low).min(support.high))
-            .collect();
-        let days = share_of(self.temperatures.len());
-        let variance =
-            |temperatures: &[f64]| days + model.variance_of(&model.sum_of_terms(temperatures));
-        let factor = (variance(self.temperatures) / variance(&moved)).sqrt();
+        let (model, domain) = (&self.baseline.model, &self.baseline.domain);
+        let mut moved = vec![0.0; self.terms.len()];
+        for row in 0..self.frame.len() {
+            let drivers = domain.clipped(&model.drivers(self.frame, row));
+            for (sum, term) in moved.iter_mut().zip(model.terms(&drivers)) {
+                *sum += self.frame.service_days(row) * term;
+            }
+        }
+        let variance = |terms: &[f64]| self.scatters() + model.variance_of(terms);
+        let factor = (variance(&self.terms) / variance(&moved)).sqrt();
         factor.is_finite().then_some(factor)
     }
 }

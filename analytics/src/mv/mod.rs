@@ -2,6 +2,7 @@
 //!
 //! - [`daily`]: energy and weather of every day.
 //! - [`change_point`]: energy of a day over its outdoor temperature; [`least_squares`] fits it.
+//! - [`degree_days`]: energy of a bill over degree days; [`model`] is either.
 //! - [`statistics`], [`baseline`]: how well that fits, and whether it is good enough.
 //! - [`coverage`]: how far a model is asked about weather that it has not seen.
 //! - [`forecast`]: the baseline projected onto the reporting period.
@@ -12,16 +13,20 @@ pub mod baseline;
 pub mod change_point;
 pub mod coverage;
 pub mod daily;
+pub mod degree_days;
 pub mod forecast;
 pub mod least_squares;
+pub mod model;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
 
 pub use self::baseline::{Baseline, FullYear};
 pub use self::change_point::{ChangePointModel, ModelKind};
-pub use self::coverage::{Coverage, CoverageTier, ExtrapolationPolicy, Support};
-pub use self::daily::{DailyFrame, DailyRule, NoDays};
-pub use self::forecast::{ForecastSaving, Kernel, SavingDecline, SavingTotals};
+pub use self::coverage::{Coverage, CoverageTier, Domain, ExtrapolationPolicy, Support};
+pub use self::daily::{BilledDays, DailyFrame, DailyRule, NoDays};
+pub use self::degree_days::{BaseSearch, DegreeDayKind, DegreeDayModel};
+pub use self::forecast::{ForecastSaving, Kernel, Projection, SavingDecline, SavingTotals};
 pub use self::least_squares::LeastSquares;
+pub use self::model::BaselineModel;
 pub use self::statistics::{AcceptanceLimit, FitStatistics};

@@ -1,9 +1,8 @@
 //! How well a baseline fits, and whether that is good enough (M&V §5).
 
-use super::change_point::ChangePointModel;
 use super::daily::DailyFrame;
-use super::least_squares::dot;
-use crate::numeric::{self, mean, nanos, pearson, round, share_of};
+use super::model::BaselineModel;
+use crate::numeric::{self, nanos, pearson, round, share_of};
 
 /// Least share of the variance that an accepted baseline explains.
 const LEAST_R2: f64 = 0.75;
@@ -47,17 +46,22 @@ pub struct FitStatistics {
 
 impl FitStatistics {
     /// Figures of a model over the days that it was fitted on.
-    pub fn of(model: &ChangePointModel, fitted: &DailyFrame) -> Self {
+    ///
+    /// Bills count by their days.
+    pub fn of(model: &BaselineModel, fitted: &DailyFrame) -> Self {
         let residuals = residuals(model, fitted);
-        let (n, p) = (fitted.len(), model.kind().parameters());
+        let weights = fitted.weights().unwrap_or_else(|| vec![1.0; fitted.len()]);
+        let weighted = |values: &mut dyn Iterator<Item = f64>| -> f64 {
+            values
+                .zip(&weights)
+                .map(|(value, weight)| value * weight)
+                .sum()
+        };
+        let (n, p) = (fitted.len(), model.parameters());
         let free = share_of(model.degrees_of_freedom());
-        let mean = mean(&fitted.energy);
-        let sse = dot(&residuals, &residuals);
-        let sst: f64 = fitted
-            .energy
-            .iter()
-            .map(|energy| (energy - mean).powi(2))
-            .sum();
+        let mean = weighted(&mut fitted.energy.iter().copied()) / share_of(n);
+        let sse = weighted(&mut residuals.iter().map(|residual| residual * residual));
+        let sst = weighted(&mut fitted.energy.iter().map(|energy| (energy - mean).powi(2)));
         let r2 = if sst > 0.0 { 1.0 - sse / sst } else { f64::NAN };
         let rmse = (sse / free).sqrt();
         let over_mean = |value: f64| if mean == 0.0 { f64::NAN } else { value / mean };
@@ -68,7 +72,7 @@ impl FitStatistics {
             adjusted_r2: 1.0 - (1.0 - r2) * (share_of(n) - 1.0) / free,
             rmse,
             cv_rmse: over_mean(rmse),
-            nmbe: over_mean(residuals.iter().sum::<f64>() / free),
+            nmbe: over_mean(weighted(&mut residuals.iter().copied()) / free),
             f: ((sst - sse) / share_of(p.saturating_sub(1))) / (sse / free),
         }
     }
@@ -92,12 +96,12 @@ impl FitStatistics {
     }
 }
 
-/// Energy of each day beyond what the model says.
-pub fn residuals(model: &ChangePointModel, days: &DailyFrame) -> Vec<f64> {
-    days.temperature
+/// Energy of each row beyond what the model says.
+pub fn residuals(model: &BaselineModel, rows: &DailyFrame) -> Vec<f64> {
+    rows.energy
         .iter()
-        .zip(&days.energy)
-        .map(|(temperature, energy)| energy - model.at(*temperature))
+        .zip(model.over(rows))
+        .map(|(energy, modelled)| energy - modelled)
         .collect()
 }
 
@@ -124,12 +128,14 @@ pub fn lag_one(days: &[i64], residuals: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mv::ChangePointModel;
     use crate::mv::testing::{since_2023, worked_days};
 
     #[test]
     fn statistics_of_the_worked_example() {
         let days = worked_days();
-        let model = ChangePointModel::chosen(&days.temperature, &days.energy).unwrap();
+        let model =
+            BaselineModel::from(ChangePointModel::chosen(&days.temperature, &days.energy).unwrap());
         let statistics = FitStatistics::of(&model, &days);
         assert_eq!(
             FitStatistics {
@@ -154,7 +160,8 @@ mod tests {
     fn a_meter_that_never_varies_is_not_accepted() {
         let mut days = worked_days();
         days.energy = vec![0.0; 12];
-        let model = ChangePointModel::chosen(&days.temperature, &days.energy).unwrap();
+        let model =
+            BaselineModel::from(ChangePointModel::chosen(&days.temperature, &days.energy).unwrap());
         let statistics = FitStatistics::of(&model, &days);
         assert!(statistics.r2.is_nan() && statistics.cv_rmse.is_nan() && statistics.nmbe.is_nan());
         assert!(!statistics.accepted(AcceptanceLimit::DAILY));

@@ -7,7 +7,7 @@ use super::*;
 use crate::frame::{Frame, RoleFrame};
 use crate::mv::daily::DailyRule;
 use crate::mv::testing::{hourly, since_2023, worked_days};
-use crate::mv::{FitStatistics, FullYear, ModelKind};
+use crate::mv::{FitStatistics, FullYear};
 use crate::wall_clock::Window;
 
 const POLICY: ExtrapolationPolicy = ExtrapolationPolicy {
@@ -96,7 +96,7 @@ fn the_worked_example_of_three_reporting_days() {
 #[test]
 fn the_baseline_of_a_year_is_found_by_search_and_criterion() {
     let baseline = baseline(&meter(0.0, |_| 0.0), 365);
-    assert_eq!(baseline.model.kind(), ModelKind::FourParameter);
+    assert_eq!(baseline.model.code(), "4P");
     let FitStatistics {
         n,
         r2,
@@ -136,7 +136,7 @@ fn autocorrelated_days_widen_the_band() {
         8.0 * (0.35 * day).sin() + 3.0 * (1.7 * day).sin()
     });
     let baseline = baseline(&table, 365);
-    assert_eq!(baseline.model.kind(), ModelKind::ThreeParameterCooling);
+    assert_eq!(baseline.model.code(), "3PC");
     assert_eq!(baseline.rho.map(|rho| round(rho, 9)), Some(0.726247445));
     assert_eq!(baseline.statistics.rounded().r2, 0.7597);
     assert_eq!(
