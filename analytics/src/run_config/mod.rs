@@ -4,11 +4,15 @@
 //! - [`source`], [`equipment`], [`rules`], [`topology`], [`references`]: the parts.
 //! - [`site`], [`sequences`]: units and weather; sections that are checked, but that no run judges.
 //! - [`files`]: files that a configuration names.
+//! - [`mv`]: measurement and verification; [`mv_drivers`] and [`mv_units`] are parts of its entries.
 //! - [`defaults`]: the configuration of a facility that nobody configured.
 
 pub mod defaults;
 pub mod equipment;
 pub mod files;
+pub mod mv;
+pub mod mv_drivers;
+pub mod mv_units;
 pub mod references;
 pub mod rules;
 pub mod section;
@@ -21,10 +25,11 @@ use serde_json::{Map, Value};
 
 pub use self::equipment::{Discovered, EquipmentEntry, discovered};
 pub use self::files::{ConfigFiles, CsvTable, NoFiles};
+pub use self::mv::{MvEntry, MvMeter, MvMethod, MvTerms, Period, TrendedMeter, Validity};
 pub use self::references::{ReferenceLimits, ReferenceSource, ReferenceSpec, References};
 pub use self::rules::{ChosenRule, RuleEntry, RuleRequest, chosen};
 pub use self::section::{ConfigError, Section};
-pub use self::site::UnitSystem;
+pub use self::site::{UnitBlock, UnitSystem};
 pub use self::source::{FolderSource, SharedOat, Source, StoreSource};
 pub use self::topology::{DeclaredTopology, ResolvedTopology};
 
@@ -51,7 +56,7 @@ pub struct RunConfig {
     pub site_elevation_ft: Option<f64>,
     pub include_inactive: bool,
     /// Units of reported energy.
-    pub units: Option<UnitSystem>,
+    pub units: Option<UnitBlock>,
     pub references: References,
     content: Map<String, Value>,
 }
@@ -148,6 +153,14 @@ impl RunConfig {
     /// As [`chosen`].
     pub fn chosen_rules(&self, request: RuleRequest<'_>) -> Result<Vec<ChosenRule>, ConfigError> {
         chosen(&self.rules, self.site_elevation_ft, request)
+    }
+
+    /// The entries of `mv`, checked when they are asked for: an analysis that does not read them does not need them right.
+    ///
+    /// # Errors
+    /// One of them is wrong.
+    pub fn mv_entries(&self) -> Result<Vec<MvEntry>, ConfigError> {
+        mv::entries(&Section::root(&self.content), self.units.as_ref())
     }
 
     /// The configuration as it is written: sections that other analyses read themselves.

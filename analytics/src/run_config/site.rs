@@ -13,31 +13,58 @@ pub enum UnitSystem {
     Si,
 }
 
+/// Where gas is of whose heat a factor set tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GasRegion {
+    UnitedStates,
+    Canada,
+}
+
+/// The `units` of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnitBlock {
+    pub system: UnitSystem,
+    /// Natural gas is as hot as the factor set `energy_star_thermal_2015` says of this region.
+    pub gas_region: Option<GasRegion>,
+}
+
 /// `units`: a system, or an object with one.
 ///
 /// # Errors
-/// It has other keys or words, or only one of `factor_set` and `region`.
-pub fn units(root: &Section<'_>) -> Result<Option<UnitSystem>, ConfigError> {
+/// It has other keys or words, no system, or only one of `factor_set` and `region`.
+pub fn units(root: &Section<'_>) -> Result<Option<UnitBlock>, ConfigError> {
     const SYSTEMS: [&str; 2] = ["ip", "si"];
-    let system = match root.value("units") {
+    let (system, gas_region) = match root.value("units") {
         None => return Ok(None),
-        Some(Value::String(_)) => root.word("units", &SYSTEMS)?,
+        Some(Value::String(_)) => (root.word("units", &SYSTEMS)?, None),
         Some(value) => {
             let section = Section::of(value, "units")?;
             section.only(&["system", "area", "factor_set", "region"])?;
-            if section.value("factor_set").is_some() != section.value("region").is_some() {
-                return Err(ConfigError::new(
-                    "units",
-                    "factor_set and region go together; give both or neither",
-                ));
-            }
-            section.word("system", &SYSTEMS)?
+            section.word("area", &["ft2", "m2"])?;
+            section.required_text("system")?;
+            (section.word("system", &SYSTEMS)?, gas_region(&section)?)
         }
     };
-    Ok(Some(match system {
+    let system = match system {
         Some("si") => UnitSystem::Si,
         _ => UnitSystem::Ip,
-    }))
+    };
+    Ok(Some(UnitBlock { system, gas_region }))
+}
+
+fn gas_region(section: &Section<'_>) -> Result<Option<GasRegion>, ConfigError> {
+    if section.value("factor_set").is_some() != section.value("region").is_some() {
+        return Err(ConfigError::new(
+            "units",
+            "factor_set and region go together; give both or neither",
+        ));
+    }
+    section.word("factor_set", &["energy_star_thermal_2015"])?;
+    Ok(match section.word("region", &["US", "CA"])? {
+        Some("US") => Some(GasRegion::UnitedStates),
+        Some("CA") => Some(GasRegion::Canada),
+        _ => None,
+    })
 }
 
 /// Checks `weather`: how exactly the place of the site may be told when weather is asked for.
