@@ -1,5 +1,8 @@
 //! Figures of the whole chain, printed as a table: `cargo bench --bench end_to_end`. README.md beside it explains them.
 
+mod analyses;
+#[path = "../rules/building.rs"]
+mod building;
 mod measure;
 mod program;
 mod served;
@@ -48,6 +51,9 @@ async fn run() {
     }
     if wanted("watched") {
         watched::measure(&served, &mut table).await;
+    }
+    if wanted("analyses") {
+        analyses::measure(&mut table).await;
     }
     if wanted("program") {
         program::measure(served.station_url(), &mut table).await;

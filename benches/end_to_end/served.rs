@@ -59,6 +59,11 @@ pub fn settings(station: &str, listen: &str, data: &std::path::Path) -> Value {
 
 impl Served {
     pub async fn start() -> Self {
+        Self::with(&json!({}), |_| ()).await
+    }
+
+    /// With further settings, over a data folder that was prepared.
+    pub async fn with(more: &Value, prepare: impl FnOnce(&std::path::Path)) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let now: DateTime<Utc> = NOW.parse().expect("a time");
         let options = SiteOptions {
@@ -86,7 +91,11 @@ impl Served {
             .await
             .expect("the stand-in station");
         let data = tempfile::tempdir().expect("a folder");
-        let document = settings(&mock.url(), "127.0.0.1:0", data.path());
+        prepare(data.path());
+        let mut document = settings(&mock.url(), "127.0.0.1:0", data.path());
+        for (key, value) in more.as_object().into_iter().flatten() {
+            document[key] = value.clone();
+        }
         let mut settings = Settings::empty("the bench".into());
         settings
             .read_text("the bench", &document.to_string())

@@ -1,6 +1,8 @@
 //! Who calls, what that caller may see, and how much time and room a call has (CAMBER core §1.3).
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -60,6 +62,17 @@ pub struct Watch {
     deadline: Instant,
     limit: Duration,
     cancel: CancellationToken,
+    observer: Option<Observer>,
+}
+
+/// Is told the answer of every look at the watch.
+#[derive(Clone)]
+struct Observer(Arc<dyn Fn(bool) + Send + Sync>);
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Observer")
+    }
 }
 
 impl Watch {
@@ -69,7 +82,15 @@ impl Watch {
             deadline: Instant::now() + limit,
             limit,
             cancel,
+            observer: None,
         }
+    }
+
+    /// With somebody who is told, at every look, whether the time was over: each unit of work looks once before it starts.
+    #[must_use]
+    pub fn observed(mut self, observer: impl Fn(bool) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer(Arc::new(observer)));
+        self
     }
 
     /// When the time is over.
@@ -79,7 +100,11 @@ impl Watch {
 
     /// Whether no further unit of work may start.
     pub fn is_over(&self) -> bool {
-        self.cancel.is_cancelled() || Instant::now() >= self.deadline
+        let over = self.cancel.is_cancelled() || Instant::now() >= self.deadline;
+        if let Some(Observer(tell)) = &self.observer {
+            tell(over);
+        }
+        over
     }
 
     /// Refuses to go on when the time is over or nobody waits; asked before every unit of work.

@@ -1,5 +1,6 @@
 //! Capabilities over stored trends: what they answer, and what no caller gets to see.
 
+mod cancelled_runs;
 mod command;
 mod figures;
 mod policy;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use niagara_analytics::runner::units;
 
 use super::decode::{RowBatch, Wanted};
 use super::listing::Part;
@@ -249,45 +249,23 @@ fn give(points: Points, visit: &(dyn Fn(PointStamps) + Sync)) {
     }
 }
 
-/// Does the work for each unit on the threads that the options allow; the first failure ends all.
+/// Does the work for each unit on the threads that the options allow; the first failure ends all, and after a cancel at most
+/// one more unit begins.
 pub(super) fn in_parallel<T: Sync>(
     units: &[T],
     options: &ScanOptions<'_>,
     work: impl Fn(&T) -> Result<(), StoreError> + Sync,
 ) -> Result<(), StoreError> {
-    let next = AtomicUsize::new(0);
-    let stopped = AtomicBool::new(false);
-    let run = || -> Result<(), StoreError> {
-        while !stopped.load(Ordering::Relaxed) {
-            let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                break;
-            };
-            if (options.cancelled)() {
-                stopped.store(true, Ordering::Relaxed);
-                return Err(StoreError::Cancelled);
-            }
-            if let Err(error) = work(unit) {
-                stopped.store(true, Ordering::Relaxed);
-                return Err(error);
-            }
+    let failure: Mutex<Option<StoreError>> = Mutex::default();
+    let locked = || failure.lock().unwrap_or_else(PoisonError::into_inner);
+    let ended = || locked().is_some() || (options.cancelled)();
+    let done = units::in_parallel(units, options.threads, &ended, |unit| {
+        if let Err(error) = work(unit) {
+            locked().get_or_insert(error);
         }
-        Ok(())
-    };
-    let threads = options.threads.get().min(units.len());
-    if threads <= 1 {
-        return run();
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => done.map(drop).map_err(|_| StoreError::Cancelled),
     }
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .map(|_| scope.spawn(|| catch_unwind(AssertUnwindSafe(run))))
-            .collect();
-        let mut outcome = run();
-        for other in others {
-            match other.join() {
-                Ok(Ok(found)) => outcome = outcome.and(found),
-                Ok(Err(panic)) | Err(panic) => resume_unwind(panic),
-            }
-        }
-        outcome
-    })
 }
