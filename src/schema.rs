@@ -5,14 +5,15 @@
 
 mod builders;
 mod coercion;
+mod pattern;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use regex::Regex;
 use serde_json::{Map, Number, Value, json};
 
 pub use builders::*;
+use pattern::Pattern;
 
 /// A schema that cannot be compiled: names the place in the schema and the problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -162,7 +163,7 @@ struct Rules {
     constant: Option<Value>,
     min_length: Option<u64>,
     max_length: Option<u64>,
-    pattern: Option<Regex>,
+    pattern: Option<Pattern>,
     minimum: Option<Number>,
     maximum: Option<Number>,
     exclusive_minimum: Option<Number>,
@@ -354,7 +355,7 @@ fn compile_keyword(
         "maximum" => rules.maximum = bound()?,
         "exclusiveMinimum" => rules.exclusive_minimum = bound()?,
         "exclusiveMaximum" => rules.exclusive_maximum = bound()?,
-        "pattern" => match value.as_str().map(Regex::new) {
+        "pattern" => match value.as_str().map(Pattern::parse) {
             Some(Ok(pattern)) => rules.pattern = Some(pattern),
             _ => return refuse(place, "'pattern' must be a regular expression"),
         },

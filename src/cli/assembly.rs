@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use super::metric_sources::{KnowledgeMetrics, StationMetrics, WriteMetrics};
 use crate::audit::{AuditOptions, AuditTrail};
 use crate::camber::run_config::RunConfigs;
-use crate::camber::{CapabilityRegistry, CapabilityService, Workspace};
+use crate::camber::{CapabilityService, Workspace, capabilities as built_in};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::policy::{Policy, SharedPolicy};
 use crate::config::{Config, Secret, StationConfig};
@@ -88,20 +88,67 @@ pub struct StationEnd {
     users: Arc<UserStations>,
 }
 
-impl StationEnd {
+/// The station as the service account of a configuration reaches it; it is made first, so that it can be greeted while the
+/// rest is assembled.
+pub struct ServiceAccount {
+    user: String,
+    facade: Arc<StationFacade>,
+    make: MakeFacade,
+    clock: SharedClock,
+}
+
+impl ServiceAccount {
+    /// The station is not asked yet.
+    ///
+    /// # Errors
+    /// No station is configured, or its settings cannot be used.
+    pub fn of(config: &Config) -> anyhow::Result<Self> {
+        let station = config.station.as_ref().context(
+            "station.url is not set; fill in the block 'station' of the configuration (`niagara-bridge init` writes one)",
+        )?;
+        let clock = SystemClock::shared();
+        let make = facades(station.clone(), clock.clone());
+        Ok(Self {
+            user: station.user.clone(),
+            facade: Arc::new(make(&station.user, station.password.clone())?),
+            make,
+            clock,
+        })
+    }
+
     /// Tries the station once and tells the log whether its account can log in.
-    pub async fn greet(&self, user: &str) {
-        let scope = CallScope::within(FIRST_LOGIN);
-        // Boxed: the compiler's limit on nested futures is near here.
-        let look: BoxFuture<'_, _> = Box::pin(self.service.services(&scope));
-        match look.await {
-            Ok(_) => tracing::info!(user, "the station accepts the login"),
-            Err(error) => {
-                tracing::warn!(user, %error, "the station cannot be used yet; calls will try again");
+    pub fn greet(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (user, facade) = (self.user.clone(), self.facade.clone());
+        async move {
+            let scope = CallScope::within(FIRST_LOGIN);
+            // Boxed: the compiler's limit on nested futures is near here.
+            let look: BoxFuture<'_, _> = Box::pin(facade.services(&scope));
+            match look.await {
+                Ok(_) => tracing::info!(user, "the station accepts the login"),
+                Err(error) => {
+                    tracing::warn!(user, %error, "the station cannot be used yet; calls will try again");
+                }
             }
         }
     }
 
+    /// Ends the session that a greeting began.
+    pub fn farewell(&self) -> impl Future<Output = ()> + Send + use<> {
+        let facade = self.facade.clone();
+        async move {
+            if tokio::time::timeout(FAREWELL, facade.close())
+                .await
+                .is_err()
+            {
+                tracing::warn!(
+                    "the station did not answer the logout; its session ends when it has been idle"
+                );
+            }
+        }
+    }
+}
+
+impl StationEnd {
     /// The station as the service account sees it.
     pub fn service(&self) -> &Arc<StationFacade> {
         &self.service
@@ -140,12 +187,20 @@ impl StationEnd {
 /// # Errors
 /// No station is configured, or its settings cannot be used.
 pub fn assemble(config: &Config) -> anyhow::Result<Assembly> {
-    let station = config.station.as_ref().context(
-        "station.url is not set; fill in the block 'station' of the configuration (`niagara-bridge init` writes one)",
-    )?;
-    let clock = SystemClock::shared();
-    let make = facades(station.clone(), clock.clone());
-    let facade = Arc::new(make(&station.user, station.password.clone())?);
+    assemble_around(ServiceAccount::of(config)?, config)
+}
+
+/// The same around a service account that may have been greeted.
+///
+/// # Errors
+/// The configuration cannot be used.
+pub fn assemble_around(account: ServiceAccount, config: &Config) -> anyhow::Result<Assembly> {
+    let ServiceAccount {
+        facade,
+        make,
+        clock,
+        ..
+    } = account;
     let identities = Arc::new(Identities::new(&config.data_dir, clock.clone()));
     let limits = SessionLimits {
         most: config.user_sessions,
@@ -391,9 +446,7 @@ fn tools(
 
 /// The seven of the tool surface, then those of capabilities.
 fn prompts(knowledge: &Arc<KnowledgeStore>) -> PromptRegistry {
-    let names: Vec<&str> = CapabilityRegistry::built_in()
-        .map(|registry| registry.definitions().map(|own| own.name).collect())
-        .unwrap_or_default();
+    let names = built_in::names();
     site_prompts(knowledge).with_all(capability_prompts(|name| names.contains(&name)))
 }
 

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{LogOptions, ServeOptions};
-use super::assembly::{Assembly, StationEnd, assemble};
+use super::assembly::{Assembly, ServiceAccount, StationEnd, assemble_around};
 use super::data_folder::DataFolder;
 use super::ingest_schedule::IngestSchedule;
 use super::knowledge_lock::take_knowledge_file;
@@ -41,12 +41,26 @@ pub async fn run(options: ServeOptions, log: &LogOptions) -> anyhow::Result<Endi
         let files = settings.files_with_secrets(file);
         files.iter().for_each(|file| warn_of_readers(file));
     }
-    let assembly = assemble(&config)?;
+    let account = ServiceAccount::of(&config)?;
     let _folder = DataFolder::take(&config.data_dir)?;
     let _knowledge = take_knowledge_file(&config.knowledge_file, &config.data_dir)?;
-    resume_audit(&assembly);
     let (stop, watcher) = shutdown::watch();
-    greet(&assembly, &config, stop.clone());
+    // In the background: a wrong address or password shows in the log before the first call, and the login takes its time
+    // while the rest is assembled.
+    let greeting = account.greet();
+    let farewell = account.farewell();
+    let end = stop.clone();
+    let greeting = tokio::spawn(async move { end.run_until_cancelled(greeting).await });
+    let assembly = match assemble_around(account, &config) {
+        Ok(assembly) => assembly,
+        Err(error) => {
+            // A service manager starts again and again: no session may stay behind each time.
+            greeting.abort();
+            farewell.await;
+            return Err(error);
+        }
+    };
+    resume_audit(&assembly);
     let schedule = IngestSchedule::of(&config, &assembly)?;
     let schedule = schedule.map(|schedule| schedule.start(&stop));
     let source = file.map(|file| Source {
@@ -79,15 +93,6 @@ pub(super) fn resume_audit(assembly: &Assembly) {
     if let Err(error) = assembly.audit.resume() {
         tracing::error!(%error, "the audit cannot be written; writes to the station are refused until it can");
     }
-}
-
-/// Looks at the station in the background: a wrong address or password shows in the log before the first call.
-fn greet(assembly: &Assembly, config: &Config, stop: CancellationToken) {
-    let Some(station) = &config.station else {
-        return;
-    };
-    let (user, end) = (station.user.clone(), assembly.station.clone());
-    tokio::spawn(async move { stop.run_until_cancelled(end.greet(&user)).await });
 }
 
 /// Says so when other users of this machine can read a file with secrets.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::{Captures, Regex};
 
@@ -29,9 +29,28 @@ const QUOTED: &str = r#"(?:"(?:[^"\\]|\\.)*"|\\"(?:[^"\\]|\\\\(?:\\["\\]|[^"\\])
 
 /// One kind of place where secrets stand.
 struct Pattern {
-    regex: Regex,
+    source: String,
+    /// Small letters without which nothing can match: most texts have none of them and never need the expression.
+    signs: Vec<&'static str>,
     /// What a match becomes.
-    replace: fn(&Captures<'_>) -> String,
+    replace: Replace,
+    regex: OnceLock<Option<Regex>>,
+}
+
+type Replace = fn(&Captures<'_>) -> String;
+
+impl Pattern {
+    /// Built when the first text with a sign comes: expressions over all of Unicode take milliseconds.
+    fn regex(&self) -> Option<&Regex> {
+        // A test builds them all, so that none can be lost here.
+        let build = || Regex::new(&self.source).ok();
+        self.regex.get_or_init(build).as_ref()
+    }
+
+    /// Whether a text can match, by its small letters; letters beyond ASCII can stand for those of a key.
+    fn is_possible_in(&self, small: &str) -> bool {
+        !small.is_ascii() || self.signs.iter().any(|sign| small.contains(sign))
+    }
 }
 
 /// The first group, and the rest replaced.
@@ -60,23 +79,21 @@ fn group<'t>(found: &Captures<'t>, number: usize) -> &'t str {
 }
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let words: Vec<String> = SECRET_WORDS
-        .iter()
-        .chain(&MORE_KEYS)
-        .map(|word| regex::escape(word))
-        .collect();
-    let key = format!(r"[\w.$-]*(?:{})[\w.$-]*", words.join("|"));
-    type Replace = fn(&Captures<'_>) -> String;
-    let sources: [(String, Replace); 8] = [
+    let words: Vec<&str> = SECRET_WORDS.iter().chain(&MORE_KEYS).copied().collect();
+    let escaped: Vec<String> = words.iter().map(|word| regex::escape(word)).collect();
+    let key = format!(r"[\w.$-]*(?:{})[\w.$-]*", escaped.join("|"));
+    let sources: [(String, Vec<&'static str>, Replace); 8] = [
         // Headers with credentials, to the end of their line or text.
         (
             r#"(?i)\b((?:set-cookie|cookie|authorization|authentication-info)\s*[:=]\s*)(?:[^\r\n"\\]|\\[^"nr])+"#
                 .to_owned(),
+            vec!["cookie", "authorization", "authentication-info"],
             keep_key,
         ),
         // "key": "value", also inside a text that is itself a string of JSON.
         (
             format!(r#"(?i)((\\?"){key}\\?"\s*:\s*)(?:{QUOTED}|[^\s,"\\}}\]]+)"#),
+            words.clone(),
             keep_member,
         ),
         // key=value: forms, queries, fields of log lines.
@@ -84,34 +101,45 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
             format!(
                 r#"(?i)({key}{COLOURS}={COLOURS})(?:{QUOTED}|(?:[^\s,;&"'}})\]\x1b\\]|\\[^"])+)"#
             ),
+            words.clone(),
             keep_key,
         ),
         // key: "value", as debug output has it.
-        (format!(r"(?i)({key}:\s*(?:Some\()?){QUOTED}"), keep_key),
+        (
+            format!(r"(?i)({key}:\s*(?:Some\()?){QUOTED}"),
+            words,
+            keep_key,
+        ),
         (
             r"(?i)\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})".to_owned(),
+            vec!["bearer", "basic"],
             credential,
         ),
         (
             r"(?i)\b(scram\s+data=)[A-Za-z0-9+/_=-]+".to_owned(),
+            vec!["scram"],
             keep_key,
         ),
         // Nonces, proofs, signatures and salts of SCRAM messages.
         (
             r"(\b[rpvs]=)[A-Za-z0-9+/]{20,}={0,2}".to_owned(),
+            vec!["r=", "p=", "v=", "s="],
             keep_key,
         ),
         // user:password@ in an address.
-        (r"(://[^/\s:@]*:)[^/\s@]+@".to_owned(), |found| {
-            format!("{}@", keep_key(found))
-        }),
+        (
+            r"(://[^/\s:@]*:)[^/\s@]+@".to_owned(),
+            vec!["@"],
+            |found| format!("{}@", keep_key(found)),
+        ),
     ];
-    let compiled = sources.into_iter().filter_map(|(source, replace)| {
-        // A test counts them, so that none can be lost here.
-        let regex = Regex::new(&source).ok()?;
-        Some(Pattern { regex, replace })
+    let patterns = sources.into_iter().map(|(source, signs, replace)| Pattern {
+        source,
+        signs,
+        replace,
+        regex: OnceLock::new(),
     });
-    compiled.collect()
+    patterns.collect()
 });
 
 /// The text with every living secret, and every value under a secret's key, replaced.
@@ -190,9 +218,12 @@ fn is_minted(run: &str) -> bool {
 
 /// Masks by what stands in front of a value, whoever keeps it.
 fn mask_keys(text: &str) -> String {
+    // What replaces a secret holds no sign, so those of the text as it came do for all patterns.
+    let small = text.to_ascii_lowercase();
     let mut masked = Cow::Borrowed(text);
-    for pattern in PATTERNS.iter() {
-        let replaced = match pattern.regex.replace_all(&masked, pattern.replace) {
+    let possible = PATTERNS.iter().filter(|own| own.is_possible_in(&small));
+    for (pattern, regex) in possible.filter_map(|own| Some((own, own.regex()?))) {
+        let replaced = match regex.replace_all(&masked, pattern.replace) {
             Cow::Owned(replaced) => replaced,
             Cow::Borrowed(_) => continue,
         };
@@ -242,6 +273,8 @@ impl<W: Write> Drop for MaskedWriter<W> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::strategy::Strategy;
+
     use super::*;
 
     #[test]
@@ -341,6 +374,34 @@ mod tests {
     #[test]
     fn no_pattern_is_left_out() {
         assert_eq!(PATTERNS.len(), 8);
+        for pattern in PATTERNS.iter() {
+            assert!(pattern.regex().is_some(), "{}", pattern.source);
+        }
+    }
+
+    /// All patterns, whatever signs the text has.
+    fn masked_by_every_pattern(text: &str) -> String {
+        PATTERNS.iter().fold(text.to_owned(), |masked, pattern| {
+            let regex = pattern.regex().expect("it is built");
+            regex.replace_all(&masked, pattern.replace).into_owned()
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_signs_leave_no_pattern_out(pieces in proptest::collection::vec(
+            proptest::prop_oneof![
+                proptest::sample::select(vec![
+                    "PassWord", "\u{212a}ey", "apiKey", "a\u{212a}piKey", "pa\u{17f}\u{17f}word", "Set-Cookie", "authorization",
+                    "Bearer ", "BASIC ", "scram data=", "r=", "v=", "://", "@", ":", "=", "\"", "\\", " ", "\n", "a.b$",
+                    "YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXo", "Some(", "session_id", "PWD",
+                ]).prop_map(str::to_owned),
+                "[ -~]{0,6}",
+            ], 0..12))
+        {
+            let text = pieces.concat();
+            proptest::prop_assert_eq!(mask_keys(&text), masked_by_every_pattern(&text));
+        }
     }
 
     #[test]

@@ -34,3 +34,9 @@ pub fn all() -> Vec<Box<dyn Capability>> {
         Box::new(sensor_trust::SensorTrust),
     ]
 }
+
+/// Their names, in the order of [`all`]; no schema is compiled for them.
+pub fn names() -> Vec<&'static str> {
+    let all = all();
+    all.iter().map(|own| own.definition().name).collect()
+}
