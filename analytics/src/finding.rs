@@ -98,6 +98,11 @@ impl Metrics {
         self.set(name, count)
     }
 
+    /// Takes a figure away.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name)
+    }
+
     /// The value of a figure.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)

@@ -10,6 +10,7 @@
 //! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
 //! - [`gates`], [`occupancy`], [`masks`]: which samples count: fan on, plant running, occupied.
 //! - [`trust`]: how far a trend can be trusted.
+//! - [`drift`]: machines against what they did at the same load before.
 //! - [`mv`]: energy baselines over weather, and savings against them.
 //! - [`runner`], [`evidence`]: rules over equipment, and the hours behind a finding.
 //! - [`parameters`], [`finding`], [`rules`]: what a rule is given, what it answers, and the rules.
@@ -22,6 +23,7 @@
 )]
 
 pub mod catalogue;
+pub mod drift;
 pub mod evidence;
 pub mod families;
 pub mod finding;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use niagara_analytics::drift::FrozenBaselines;
 use niagara_analytics::run_config::{
     ConfigError, ConfigFiles, ReferenceSource, RunConfig, SharedOat, Source,
 };
@@ -50,6 +51,8 @@ pub struct RunConfigFile {
     pub store: Option<PathBuf>,
     pub config: RunConfig,
     series: HashMap<ReferenceSource, CsvSeries>,
+    /// The frozen baselines of its drift section, or why there are none.
+    frozen: Result<FrozenBaselines, String>,
     /// SHA-256 of the content and of its files, whatever their paths.
     pub digest: String,
 }
@@ -98,6 +101,9 @@ impl RunConfigFile {
         let series = folder
             .series(&config)
             .map_err(|error| wrong(error.to_string()))?;
+        let frozen = folder
+            .frozen(&config)
+            .map_err(|error| wrong(error.to_string()))?;
         let mut digest = canonical_json(&Value::Object(config.content().clone()));
         for text in folder.read_texts() {
             digest.push('\n');
@@ -109,6 +115,7 @@ impl RunConfigFile {
             store,
             config,
             series,
+            frozen,
             digest: sha256(digest.as_bytes()),
         })
     }
@@ -124,6 +131,14 @@ impl RunConfigFile {
     /// The samples of a reference that is a file.
     pub fn reference(&self, source: &ReferenceSource) -> Option<&CsvSeries> {
         self.series.get(source)
+    }
+
+    /// The frozen baselines that its drift section names.
+    ///
+    /// # Errors
+    /// Why there are none: the file could not be read at the start.
+    pub fn frozen(&self) -> Result<&FrozenBaselines, &str> {
+        self.frozen.as_ref().map_err(String::as_str)
     }
 
     /// Files and folders that no answer may name.
@@ -190,6 +205,22 @@ impl Folder {
 
     fn read_texts(&self) -> Vec<String> {
         self.texts().values().cloned().collect()
+    }
+
+    /// The baselines of the drift section. A file that is not there yet is no mistake of the configuration: nothing has
+    /// been frozen.
+    fn frozen(&self, config: &RunConfig) -> Result<Result<FrozenBaselines, String>, ConfigError> {
+        let file = config.drift.as_ref().and_then(|drift| drift.frozen_file());
+        let Some(file) = file else {
+            return Ok(Ok(FrozenBaselines::default()));
+        };
+        match self.text(file) {
+            Err(problem) => Ok(Err(problem)),
+            Ok(text) => match FrozenBaselines::parse(&text) {
+                Ok(baselines) => Ok(Ok(baselines)),
+                Err(error) => Err(ConfigError::new("drift.store", error.to_string())),
+            },
+        }
     }
 
     /// The tables of samples that the configuration names.

@@ -75,6 +75,7 @@ pub fn of_store(
         include_inactive: false,
         units: None,
         references: super::References::default(),
+        drift: None,
         content: Map::new(),
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! - [`section`]: objects that know where they stand, for refusals.
 //! - [`source`], [`equipment`], [`rules`], [`topology`], [`references`]: the parts.
+//! - [`drift`]: what is compared with its own past.
 //! - [`site`], [`sequences`]: units and weather; sections that are checked, but that no run judges.
 //! - [`files`]: files that a configuration names.
 //! - [`mv`]: measurement and verification; [`mv_drivers`] and [`mv_units`] are parts of its entries.
 //! - [`defaults`]: the configuration of a facility that nobody configured.
 
 pub mod defaults;
+pub mod drift;
 pub mod equipment;
 pub mod files;
 pub mod mv;
@@ -23,6 +25,7 @@ pub mod topology;
 
 use serde_json::{Map, Value};
 
+pub use self::drift::{DriftEntry, DriftReference, DriftSection, WrittenWindow};
 pub use self::equipment::{Discovered, EquipmentEntry, discovered};
 pub use self::files::{ConfigFiles, CsvTable, NoFiles};
 pub use self::mv::{MvEntry, MvMeter, MvMethod, MvTerms, Period, TrendedMeter, Validity};
@@ -58,6 +61,7 @@ pub struct RunConfig {
     /// Units of reported energy.
     pub units: Option<UnitBlock>,
     pub references: References,
+    pub drift: Option<DriftSection>,
     content: Map<String, Value>,
 }
 
@@ -77,7 +81,7 @@ impl RunConfig {
             .section("shared_oat")?
             .map(|section| SharedOat::read(&section, of_store))
             .transpose()?;
-        let equipment = root
+        let equipment: Vec<EquipmentEntry> = root
             .sections("equipment")?
             .iter()
             .map(EquipmentEntry::read)
@@ -106,6 +110,10 @@ impl RunConfig {
             Some(rcx) => References::read(&rcx)?,
             None => References::default(),
         };
+        let drift = root
+            .section("drift")?
+            .map(|section| DriftSection::read(&section, &equipment))
+            .transpose()?;
         sequences::check_soo(&root, files)?;
         sequences::check_ventilation(&root, files)?;
         site::check_weather(&root)?;
@@ -128,6 +136,7 @@ impl RunConfig {
             include_inactive: root.flag("include_inactive")?.unwrap_or(false) || in_source,
             units,
             references,
+            drift,
             source,
             content,
         })

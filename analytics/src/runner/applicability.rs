@@ -22,18 +22,25 @@ pub enum ClassGate {
 impl ClassGate {
     /// The gate of a rule and a class.
     pub fn of(rule: &ChosenRule, class: &str) -> Self {
-        let families = &rule.entry.equip_families;
+        Self::of_families(&rule.entry.equip_families, class)
+    }
+
+    /// The gate of what is written for these families, and a class.
+    pub fn of_families(families: &[impl AsRef<str>], class: &str) -> Self {
         let upper = class.to_uppercase();
-        let is_named = |name: &String| {
+        let is_named = |name: &str| {
             let name = name.to_uppercase();
             name == upper || (name.chars().count() >= LEAST_PART && upper.contains(&name))
         };
-        if families.is_empty() || class.is_empty() || families.iter().any(is_named) {
+        if families.is_empty()
+            || class.is_empty()
+            || families.iter().any(|own| is_named(own.as_ref()))
+        {
             return Self::Applies;
         }
         match families::family(class) {
             None => Self::Unrecognised,
-            Some(family) if families.iter().any(|own| own == family) => Self::Applies,
+            Some(family) if families.iter().any(|own| own.as_ref() == family) => Self::Applies,
             Some(family) => Self::Declines { family },
         }
     }

@@ -119,6 +119,22 @@ pub struct Counts {
     pub ok: usize,
 }
 
+impl Counts {
+    /// Counts findings.
+    pub fn of(findings: &[Finding]) -> Self {
+        let mut counts = Self::default();
+        for finding in findings {
+            match finding.severity() {
+                Severity::Fault => counts.fault += 1,
+                Severity::Warn => counts.warn += 1,
+                Severity::Info => counts.info += 1,
+                Severity::Ok => counts.ok += 1,
+            }
+        }
+        counts
+    }
+}
+
 /// Everything that a run found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunOutcome {
@@ -147,16 +163,7 @@ impl RunOutcome {
 
     /// How many findings there are of each severity.
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        for finding in &self.findings {
-            match finding.severity() {
-                Severity::Fault => counts.fault += 1,
-                Severity::Warn => counts.warn += 1,
-                Severity::Info => counts.info += 1,
-                Severity::Ok => counts.ok += 1,
-            }
-        }
-        counts
+        Counts::of(&self.findings)
     }
 
     /// The findings worst first, then by equipment, rule and id.

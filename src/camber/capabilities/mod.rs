@@ -6,6 +6,7 @@ pub mod coverage;
 mod coverage_figures;
 pub mod dataset_entry;
 pub mod dataset_search;
+pub mod drift;
 pub mod facilities;
 pub mod finding_detail;
 mod finding_rows;

@@ -226,7 +226,15 @@ fn told(call: &Call<'_>, run: &RuleRun<'_>) -> String {
 
 /// How many checks the trust floor declined, by which rules and for which inputs.
 pub fn declined_notice(call: &Call<'_>, run: &RuleRun<'_>) -> Option<String> {
-    let declined = run.untrusted();
+    untrusted_notice(call, &run.untrusted(), run.floor)
+}
+
+/// The same of the findings of any run.
+pub(super) fn untrusted_notice(
+    call: &Call<'_>,
+    declined: &[&Finding],
+    floor: f64,
+) -> Option<String> {
     if declined.is_empty() {
         return None;
     }
@@ -255,7 +263,7 @@ pub fn declined_notice(call: &Call<'_>, run: &RuleRun<'_>) -> Option<String> {
         "{} declined because an input is below the trust floor of {}: rules {}; inputs {}{more}. A declined check is not a \
          pass; sensor_trust tells why",
         counted(declined.len(), "check was", "checks were"),
-        run.floor,
+        floor,
         rules.into_iter().collect::<Vec<_>>().join(", "),
         inputs.join(", "),
     ))

@@ -173,24 +173,35 @@ fn require_samples(call: &Call<'_>, ground: &RunGround<'_>) -> Result<(), Capabi
     if ground.window == Window::OPEN {
         return Ok(());
     }
-    let failed = |error: StoreError| call.store_failure(&error);
+    match outside(call, ground, ground.window)? {
+        Some((first, last)) => Err(empty_window(ground.window, first, last)),
+        None => Ok(()),
+    }
+}
+
+/// First and last stored sample of the facility, when a window holds none of it; none when it does.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn outside(
+    call: &Call<'_>,
+    ground: &RunGround<'_>,
+    window: Window,
+) -> Result<Option<(i64, i64)>, CapabilityError> {
     let cancelled = || call.watch.is_over();
     let (found, span) = call
         .store()
         .read(&ground.facility, |view| {
             let options = ScanOptions {
-                window: ground.window,
+                window,
                 threads: call.workspace.threads,
                 cancelled: &cancelled,
                 ..ScanOptions::default()
             };
             Ok((!view.stamps(&options)?.is_empty(), view.span()?))
         })
-        .map_err(failed)?;
-    match (found, span) {
-        (false, Some((first, last))) => Err(empty_window(ground.window, first, last)),
-        _ => Ok(()),
-    }
+        .map_err(|error| call.store_failure(&error))?;
+    Ok(span.filter(|_| !found))
 }
 
 /// A window without a stored sample; the first and last one are told.

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use niagara_analytics::RunConfig;
-use niagara_analytics::run_config::{Discovered, ResolvedTopology, Source, defaults, discovered};
+use niagara_analytics::run_config::{
+    Discovered, EquipmentEntry, ResolvedTopology, Source, defaults, discovered,
+};
 use serde_json::{Map, Value};
 
 use super::refused;
@@ -41,7 +43,29 @@ impl<'a> RunGround<'a> {
     /// The facility has no data, an equipment is not stored or not in the configuration, the window is no window, or the
     /// configuration cannot be run here.
     pub fn of(call: &Call<'a>, arguments: &Map<String, Value>) -> Result<Self, CapabilityError> {
+        Self::with_classes(call, arguments, &[])
+    }
+
+    /// The same over equipment of these classes too, whether the configuration takes them or not.
+    ///
+    /// # Errors
+    /// As [`RunGround::of`].
+    pub fn with_classes(
+        call: &Call<'a>,
+        arguments: &Map<String, Value>,
+        classes: &[&str],
+    ) -> Result<Self, CapabilityError> {
         let mut ground = Self::without_equipment(call, arguments)?;
+        for class in classes {
+            let is_taken = |entry: &EquipmentEntry| entry.class == *class;
+            if !ground.config.equipment.iter().any(is_taken) {
+                ground
+                    .config
+                    .to_mut()
+                    .equipment
+                    .push(EquipmentEntry::of_class(*class));
+            }
+        }
         let unjudged = ground.config.unjudged_sections();
         if !unjudged.is_empty() {
             ground.notices.push(format!(

@@ -99,13 +99,13 @@ impl<'a> RuleRun<'a> {
 }
 
 /// Trust in the columns of frames, scored when a rule first asks.
-struct FrameTrust<'a> {
+pub(super) struct FrameTrust<'a> {
     frames: &'a [RunFrame],
     scores: Vec<OnceLock<BTreeMap<String, f64>>>,
 }
 
 impl<'a> FrameTrust<'a> {
-    fn of(frames: &'a [RunFrame]) -> Self {
+    pub(super) fn of(frames: &'a [RunFrame]) -> Self {
         Self {
             frames,
             scores: frames.iter().map(|_| OnceLock::new()).collect(),

@@ -1,0 +1,86 @@
+//! Differential pressure of a loop at the same flow, in the unit in which it is stored (Drift §5.3).
+
+use super::{OverFlow, STATUS, Water, defaults, running};
+use crate::drift::detector::{Case, Detector, Inputs, Judged};
+use crate::drift::detectors::air_handler::coil_leak::alarm_rule;
+use crate::drift::measure::{Measure, Measured};
+use crate::drift::setpoint::SetpointCorrection;
+use crate::drift::shift::{Direction, Floors};
+use crate::numeric;
+
+const SUBJECT: &str = "the loop's differential pressure";
+/// Credible values, as multiples of the baseline's median size.
+const CREDIBLE: (f64, f64) = (-0.25, 5.0);
+
+/// The detector.
+pub struct LoopPressure(pub Water);
+
+impl Detector for LoopPressure {
+    fn rule(&self) -> &'static str {
+        self.0.pick("loop_dp_drift", "hw_loop_dp_drift")
+    }
+
+    fn inputs(&self) -> Inputs {
+        Inputs::of(
+            &[self.0.pressure(), self.0.flow()],
+            &[self.0.pressure_setpoint(), STATUS],
+        )
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Judged {
+        let Some(parameters) = defaults(self.rule()) else {
+            return case.no_baseline(None, SUBJECT);
+        };
+        let sizes: Vec<f64> = running(&case.baseline, self.0.pressure())
+            .iter()
+            .map(|value| value.abs())
+            .collect();
+        let size = numeric::median(&sizes);
+        let range = match size.is_nan() {
+            true => (f64::NEG_INFINITY, f64::INFINITY),
+            false => (CREDIBLE.0 * size, CREDIBLE.1 * size),
+        };
+        let over = OverFlow::of(
+            case,
+            self.0,
+            |side| running(side, self.0.pressure()),
+            range,
+            &parameters,
+        );
+        let floors = Floors::of(
+            (parameters.number("warn"), parameters.number("fault")),
+            (
+                parameters.number("warn_sigma"),
+                parameters.number("fault_sigma"),
+            ),
+        );
+        let mut measure = Measure::new(
+            self.0.pick("loop_dp", "hw_loop_dp"),
+            ("loop_dp", ""),
+            over.fit,
+            Direction::Both,
+            floors,
+        );
+        measure.alarm = Some((alarm_rule(&parameters), Direction::Both));
+        let [before, after] = &over.signals;
+        let mut measured = match Measured::of(case, &measure, before, after) {
+            Ok(measured) => measured,
+            Err(why) => return why.declined(case, SUBJECT),
+        };
+        measured.note_level();
+        let mut metrics = measured.metrics();
+        over.write(&measured, "loop_dp", &mut metrics);
+        let correction = SetpointCorrection {
+            setpoint: self.0.pressure_setpoint(),
+            status: STATUS,
+            least_shift: parameters.number("dp_sp_confound"),
+            decimals: 3,
+            shift_name: "dp_sp_shift",
+            residual_name: "loop_dp_residual_drift",
+            driven_name: "loop_dp_setpoint_driven",
+        };
+        correction.apply(case, &measure, &mut measured, &mut metrics);
+        let summary = measured.told(case, SUBJECT, "", "flow");
+        measured.into_judged(metrics, summary)
+    }
+}

@@ -1,0 +1,51 @@
+//! A box, and the duct before it (Drift §6).
+
+use serde_json::Value;
+
+use super::{Own, Signals};
+use crate::drift::outcome::Diagnosis;
+
+pub(super) fn of(own: &Own<'_>) -> Diagnosis {
+    let mut signals = Signals::default();
+    if let Some(damper) = own.degraded("vav_airflow_drift") {
+        let starved = damper
+            .verdict
+            .metrics
+            .get("vav_upstream_starvation_suspected")
+            == Some(&Value::Bool(true));
+        match starved {
+            true => signals.add(
+                damper,
+                "upstream",
+                "the duct does not hold its pressure, so that the box opens further for the same air",
+            ),
+            false => signals.add(
+                damper,
+                "airflow",
+                "the box damper opens further for the same air: actuator, linkage or inlet",
+            ),
+        }
+    }
+    if let Some(valve) = own.degraded("vav_reheat_valve_drift") {
+        signals.add(
+            valve,
+            "reheat",
+            "the reheat coil does less for its valve: dirt, water side or the valve's authority",
+        );
+    }
+    let both = signals.points_to("airflow") && signals.points_to("reheat");
+    let locus = if both {
+        "box-wide"
+    } else if signals.points_to("airflow") {
+        "airflow"
+    } else if signals.points_to("reheat") {
+        "reheat"
+    } else if signals.points_to("upstream") {
+        "upstream"
+    } else {
+        "steady"
+    };
+    let mut diagnosis = signals.into_diagnosis(own, locus, &[("box_wide", both)]);
+    diagnosis.detail.set("locus", locus);
+    diagnosis
+}
