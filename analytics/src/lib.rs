@@ -12,6 +12,7 @@
 //! - [`trust`]: how far a trend can be trusted.
 //! - [`drift`]: machines against what they did at the same load before.
 //! - [`mv`]: energy baselines over weather, and savings against them.
+//! - [`rcx`]: findings merged into ranked issues with costs and reasons.
 //! - [`runner`], [`evidence`]: rules over equipment, and the hours behind a finding.
 //! - [`parameters`], [`finding`], [`rules`]: what a rule is given, what it answers, and the rules.
 //!
@@ -35,6 +36,7 @@ pub mod numeric;
 pub mod occupancy;
 pub mod parameters;
 pub mod psychrometrics;
+pub mod rcx;
 pub mod refrigerants;
 pub mod resample;
 pub mod roles;

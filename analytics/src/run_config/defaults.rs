@@ -76,6 +76,7 @@ pub fn of_store(
         units: None,
         references: super::References::default(),
         drift: None,
+        report: super::ReportOptions::default(),
         content: Map::new(),
     }
 }

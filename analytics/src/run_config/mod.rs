@@ -1,7 +1,7 @@
 //! The run configuration: which trends, which equipment, which rules, and what the site says of itself (Engine §5).
 //!
 //! - [`section`]: objects that know where they stand, for refusals.
-//! - [`source`], [`equipment`], [`rules`], [`topology`], [`references`]: the parts.
+//! - [`source`], [`equipment`], [`rules`], [`topology`], [`references`], [`report`]: the parts.
 //! - [`drift`]: what is compared with its own past.
 //! - [`site`], [`sequences`]: units and weather; sections that are checked, but that no run judges.
 //! - [`files`]: files that a configuration names.
@@ -16,6 +16,7 @@ pub mod mv;
 pub mod mv_drivers;
 pub mod mv_units;
 pub mod references;
+pub mod report;
 pub mod rules;
 pub mod section;
 pub mod sequences;
@@ -30,6 +31,7 @@ pub use self::equipment::{Discovered, EquipmentEntry, discovered};
 pub use self::files::{ConfigFiles, CsvTable, NoFiles};
 pub use self::mv::{MvEntry, MvMeter, MvMethod, MvTerms, Period, TrendedMeter, Validity};
 pub use self::references::{ReferenceLimits, ReferenceSource, ReferenceSpec, References};
+pub use self::report::{EnergyPrice, EquipmentLoad, ReportOptions};
 pub use self::rules::{ChosenRule, RuleEntry, RuleRequest, chosen};
 pub use self::section::{ConfigError, Section};
 pub use self::site::{UnitBlock, UnitSystem};
@@ -62,6 +64,7 @@ pub struct RunConfig {
     pub units: Option<UnitBlock>,
     pub references: References,
     pub drift: Option<DriftSection>,
+    pub report: ReportOptions,
     content: Map<String, Value>,
 }
 
@@ -137,6 +140,7 @@ impl RunConfig {
             units,
             references,
             drift,
+            report: ReportOptions::read(&root)?,
             source,
             content,
         })

@@ -95,6 +95,10 @@ impl References {
                 let Some(spec) = points.section(role)? else {
                     continue;
                 };
+                let is_fetched = spec.value("fetch").is_some() && spec.value("csv").is_none();
+                if equip == EVERY && is_fetched {
+                    continue;
+                }
                 let spec = ReferenceSpec::read(&spec, role)?;
                 if equip != EVERY {
                     read.points.insert((equip.clone(), role.clone()), spec);
