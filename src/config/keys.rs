@@ -278,7 +278,7 @@ pub const KEYS: &[Key] = &[
         "writes.deny",
         Kind::List,
         "[]",
-        "Slot paths that are never written, whatever allows them.",
+        "Slot paths that are never written, nor anything below them, whatever allows them.",
     ),
     key(
         "writes.priorities",
@@ -308,7 +308,7 @@ pub const KEYS: &[Key] = &[
         "writes.confirm",
         Kind::List,
         "[]",
-        "Slot paths whose writes somebody must confirm; those at priority 1 and 8 always are.",
+        "Slot paths whose writes, and those below them, somebody must confirm; those at priority 1 and 8 always are.",
     ),
     key(
         "writes.confirmDestructive",

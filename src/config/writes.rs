@@ -11,6 +11,10 @@ use super::load::{ConfigError, Settings};
 use crate::station::ord::{SlotName, SlotPath, unescape};
 use crate::station::priority::Priority;
 
+/// Why a write that a pattern of `writes.confirm` means is asked about.
+const CHOSEN: &str =
+    "writes to this component, or to one that goes with it, are to be confirmed (writes.confirm)";
+
 /// Name of the service identity among `writes.principals`.
 const SERVICE: &str = "service";
 
@@ -26,6 +30,7 @@ const SERVICE: &str = "service";
 /// assert!(!pattern.matches(&"slot:/Drivers/Net/Ahu1/Temp".parse().unwrap()));
 /// assert!(pattern.may_match_below(&"slot:/Drivers/Net".parse().unwrap()));
 /// assert!(!pattern.may_match_below(&"slot:/Logic".parse().unwrap()));
+/// assert!(pattern.reaches(&"slot:/Drivers/Net/Ahu1/SP_Temp/Trend".parse().unwrap()));
 /// let boiler: PathPattern = "slot:/Plant/Boiler-1".parse().unwrap();
 /// assert!(boiler.matches(&"slot:/Plant/Boiler$2d1".parse().unwrap()));
 /// ```
@@ -88,6 +93,13 @@ impl PathPattern {
             |part| *part == Part::Names,
             Part::fits,
         )
+    }
+
+    /// Whether the component at `path`, or one that it lies in, is meant.
+    pub fn reaches(&self, path: &SlotPath) -> bool {
+        let names = path.names();
+        let mut above = (0..=names.len()).filter_map(|length| names.get(..length));
+        above.any(|names| fits(&self.parts, names, |part| *part == Part::Names, Part::fits))
     }
 
     /// Whether something below the component at `path` can be meant.
@@ -279,9 +291,9 @@ pub struct Intended<'a> {
 }
 
 impl Intended<'_> {
-    /// Whether a pattern means the component, or one that is changed with it.
+    /// Whether a pattern of `deny` or `confirm` means the component, one that it lies in, or one that is changed with it.
     fn meets(&self, pattern: &PathPattern) -> bool {
-        pattern.matches(self.path) || (self.with_subtree && pattern.may_match_below(self.path))
+        pattern.reaches(self.path) || (self.with_subtree && pattern.may_match_below(self.path))
     }
 }
 
@@ -350,6 +362,19 @@ impl WriteRules {
         Ok(self.confirmation(intended))
     }
 
+    /// Whether a slot may be added at `path`, beside what [`WriteRules::judge`] says of the component that gets it.
+    ///
+    /// # Errors
+    /// A pattern denies writes to it.
+    pub fn judge_added(&self, user: Option<&str>, path: &SlotPath) -> Result<Ruling, Refusal> {
+        let own = self.principals.get(user.unwrap_or(SERVICE));
+        self.check_denied(path, own, |pattern| pattern.reaches(path))?;
+        match self.confirm.iter().any(|pattern| pattern.reaches(path)) {
+            true => Ok(Ruling::NeedsConfirmation(CHOSEN)),
+            false => Ok(Ruling::Allowed),
+        }
+    }
+
     /// Whether a component that cannot be seen may lose a link.
     ///
     /// # Errors
@@ -407,20 +432,30 @@ impl WriteRules {
         Ok(())
     }
 
-    fn check_path(&self, intended: &Intended<'_>, own: Option<&OwnRules>) -> Result<(), Refusal> {
-        let path = intended.path;
+    fn check_denied(
+        &self,
+        path: &SlotPath,
+        own: Option<&OwnRules>,
+        meets: impl Fn(&PathPattern) -> bool,
+    ) -> Result<(), Refusal> {
         let own_deny = own.map_or(&[][..], |own| own.deny.as_slice());
         let mut denied = self.deny.iter().chain(own_deny);
-        if let Some(pattern) = denied.find(|pattern| intended.meets(pattern)) {
-            return Err(refusal(
+        match denied.find(|pattern| meets(pattern)) {
+            None => Ok(()),
+            Some(pattern) => Err(refusal(
                 "ord-denied",
                 format!(
                     "writes to {path} are denied by the pattern {}",
                     pattern.text
                 ),
                 "change writes.deny or the person's deny in writes.principals if this is not meant",
-            ));
+            )),
         }
+    }
+
+    fn check_path(&self, intended: &Intended<'_>, own: Option<&OwnRules>) -> Result<(), Refusal> {
+        let path = intended.path;
+        self.check_denied(path, own, |pattern| intended.meets(pattern))?;
         let own_allow = own.and_then(|own| own.allow.as_ref());
         let allowed = own_allow.unwrap_or(&self.allow);
         // An own list that is empty allows nothing; the general one, everything.
@@ -487,9 +522,7 @@ impl WriteRules {
         } else if !intended.of_whole_station
             && self.confirm.iter().any(|pattern| intended.meets(pattern))
         {
-            Ruling::NeedsConfirmation(
-                "writes to this component, or to one that goes with it, are to be confirmed (writes.confirm)",
-            )
+            Ruling::NeedsConfirmation(CHOSEN)
         } else {
             Ruling::Allowed
         }

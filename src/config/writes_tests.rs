@@ -263,6 +263,34 @@ fn what_is_denied_below_is_not_removed_with_its_parent_and_saving_has_no_path() 
 }
 
 #[test]
+fn rules_reach_what_lies_below_and_what_is_not_there_yet() {
+    let rules = rules(
+        "  allow: [/Plant, /Plant/Cell]\n  deny: ['/Plant/Safety*']\n  confirm: [/Plant/Chiller]\n",
+    );
+    for (path, expected) in [
+        ("slot:/Plant", Ok(Ruling::Allowed)),
+        ("slot:/Plant/Cell/Pump", Err("ord-not-allowed")),
+        ("slot:/Plant/Safety", Err("ord-denied")),
+        ("slot:/Plant/SafetyValve/proxyExt", Err("ord-denied")),
+    ] {
+        assert_eq!(judged(&rules, MARIA, path, None), expected, "{path}");
+    }
+    let added = |path: &str| {
+        let path: SlotPath = path.parse().unwrap();
+        rules
+            .judge_added(MARIA, &path)
+            .map_err(|refusal| refusal.policy)
+    };
+    assert_eq!(added("slot:/Plant/Cell/Pump"), Ok(Ruling::Allowed));
+    assert_eq!(added("slot:/Plant/Safety2"), Err("ord-denied"));
+    assert_eq!(added("slot:/Plant/Safety2/Trend"), Err("ord-denied"));
+    assert!(matches!(
+        added("slot:/Plant/Chiller/Pump"),
+        Ok(Ruling::NeedsConfirmation(_))
+    ));
+}
+
+#[test]
 fn names_are_written_as_people_see_them_or_as_the_station_stores_them() {
     for (shown, stored) in [
         ("Boiler-1", "Boiler$2d1"),
@@ -349,7 +377,7 @@ fn a_subtree_is_allowed_only_as_a_whole_and_asked_about_for_its_parts() {
         ("slot:/Plant/Chiller/Pump", true),
         ("slot:/Plant/Tower", true),
         ("slot:/Plant/Tower/Fan", true),
-        ("slot:/Plant/Tower/Fan/Point", false),
+        ("slot:/Plant/Tower/Fan/Point", true),
         ("slot:/Logic", false),
     ] {
         let is_asked = removal(&asked, path) != Ok(Ruling::Allowed);

@@ -135,6 +135,13 @@ mod tests {
         let left = rights.within(ToolSets::parse("read,history").expect("sets"));
         assert!(left.contains(Category::Read));
         assert!(!left.contains(Category::History) && !left.contains(Category::Write));
+        let reader = Rights::parse(&words(&["read"]), &[]).expect("rights");
+        assert!(!reader.within(ToolSets::all()).may_change_station());
+        assert!(
+            Rights::default()
+                .within(ToolSets::all())
+                .may_change_station()
+        );
         let all = Rights::default();
         assert_eq!(all.to_string(), "read,knowledge,write");
         assert_eq!(all.within(ToolSets::all()), ToolSets::all());

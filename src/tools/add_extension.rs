@@ -51,7 +51,8 @@ impl Tool for AddExtension {
                 type_key: "extensionType",
             };
             let request =
-                WriteRequest::new("addExtension", "addExtension", parent, arguments.values());
+                WriteRequest::new("addExtension", "addExtension", parent, arguments.values())
+                    .adding(told.name.1);
             let sent = self.0.run(context, request, |write| async move {
                 let sent = write
                     .station

@@ -69,7 +69,7 @@ impl ToolSets {
         self
     }
 
-    /// Without the tools that change the station.
+    /// Without the tools that change the station, or that bind users who may.
     pub fn without_station_changes(mut self) -> Self {
         self.keeps_station = true;
         self
@@ -108,10 +108,15 @@ impl ToolSets {
             .is_none_or(|set| set.contains(&category))
     }
 
+    /// Whether plans of writes can be applied.
+    pub fn may_change_station(&self) -> bool {
+        self.contains(Category::Write) && !self.keeps_station
+    }
+
     /// Whether this tool is offered.
     pub fn offers(&self, tool: &ToolDefinition) -> bool {
         self.contains(tool.category)
-            && !(self.keeps_station && tool.changes_station())
+            && !(self.keeps_station && (tool.changes_station() || tool.binds_users()))
             && !(self.keeps_knowledge && tool.changes_knowledge())
     }
 }

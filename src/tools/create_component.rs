@@ -50,7 +50,8 @@ impl Tool for CreateComponent {
                 name: ("name", arguments.string("name")?),
                 type_key: "type",
             };
-            let request = WriteRequest::new("createComponent", "add", parent, arguments.values());
+            let request = WriteRequest::new("createComponent", "add", parent, arguments.values())
+                .adding(told.name.1);
             let sent = self.0.run(context, request, |write| async move {
                 let sent = write
                     .station

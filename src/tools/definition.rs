@@ -238,6 +238,11 @@ impl ToolDefinition {
         self.requires_user_context || self.category == Category::Write
     }
 
+    /// Whether calls may bind tokens: setupTestUser is the one diagnostic tool that changes anything.
+    pub fn binds_users(&self) -> bool {
+        self.category == Category::Diagnostic && !self.annotations.read_only
+    }
+
     /// Whether calls may change the knowledge file.
     pub fn changes_knowledge(&self) -> bool {
         self.category == Category::WalkthroughWrite

@@ -94,7 +94,7 @@ impl Tool for ProbeOrd {
             "probeOrd",
             Category::Diagnostic,
             Annotations::READ,
-            "Tells whether an ord resolves and what it leads to: type, parent, slots, whether it is a control point, \
+            "Tells whether an ord resolves and what it leads to: type, parent, slots, the names of its actions, whether it is a control point, \
              writable, an alarm source, and its history extensions. A bad ord is an answer, not an error. \
              Example: {\"ord\":\"station:|slot:/Drivers\"}.",
         )
@@ -109,6 +109,7 @@ impl Tool for ProbeOrd {
                 .optional("displayName", schema::string("Display name, for components."))
                 .optional("parentOrd", schema::string("Absolute ord of the parent, for components."))
                 .optional("slotCount", schema::whole("All slots, actions and topics included."))
+                .optional("actions", schema::list("Names of its actions, for invokeAction.", json!({"type": "string"})))
                 .optional("isControlPoint", schema::boolean("Whether it is a control point."))
                 .optional("isWritable", schema::boolean("Whether it is a writable point."))
                 .optional("isAlarmSource", schema::boolean("Whether it or an extension of it raises alarms."))
@@ -158,6 +159,9 @@ fn probe_json(ord: &str, probe: Probe) -> Value {
                 answer["slotCount"] = json!(0);
             } else if let Some(count) = facts.slot_count {
                 answer["slotCount"] = json!(count);
+            }
+            if let Some(actions) = facts.actions {
+                answer["actions"] = json!(actions);
             }
             answer["isControlPoint"] = json!(facts.is_control_point);
             answer["isWritable"] = json!(facts.is_writable);

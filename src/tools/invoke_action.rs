@@ -124,6 +124,15 @@ impl<'a> ActionCall<'a> {
 
     /// What this tool owes callers beside the codes of all writes.
     fn failure(self, error: WriteError) -> WriteFailure {
+        let (error, is_secret) = error.bared();
+        let failure = self.told(error, is_secret || is_secret_name(self.name));
+        match is_secret {
+            true => WriteFailure::OfSecret(Box::new(failure)),
+            false => failure,
+        }
+    }
+
+    fn told(self, error: WriteError, is_secret: bool) -> WriteFailure {
         let WriteError::BadValue {
             target,
             given,
@@ -132,7 +141,6 @@ impl<'a> ActionCall<'a> {
         else {
             return error.into();
         };
-        let is_secret = is_secret_name(self.name);
         let given = if is_secret {
             REDACTED.to_owned()
         } else {

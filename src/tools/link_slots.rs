@@ -145,6 +145,9 @@ impl Tool for LinkSlots {
             };
             let mut request =
                 WriteRequest::new("linkSlots", "link", call.ends.sink, arguments.values());
+            if let Some(name) = call.name {
+                request = request.adding(name);
+            }
             let look = |write: StationWrite| async move { call.plan(&write).await };
             let checked = self.0.check(context, &request, look).await?;
             let level = checked.plan.level();

@@ -10,6 +10,7 @@ use super::result_value::value_json;
 use super::station_access::{component_ord, sentence};
 use super::write_gate::error::{About, write_error};
 use super::write_gate::{SharedGate, StationWrite, WriteFailure, WriteRequest, Written};
+use super::write_point::recorded_level;
 use super::write_schedule::{concluded, edit_error};
 use super::write_schedule_json::{Undo, changes_json, edit_of};
 use super::{Arguments, CallContext, ToolError};
@@ -42,6 +43,8 @@ pub struct Operation {
     pub tool: &'static str,
     pub ord: String,
     pub arguments: Map<String, Value>,
+    /// A look at the station showed that the value is a secret.
+    pub is_secret: bool,
     kind: Kind,
 }
 
@@ -185,6 +188,7 @@ impl Operation {
             tool,
             ord,
             arguments: arguments.values().clone(),
+            is_secret: false,
             kind,
         })
     }
@@ -206,6 +210,9 @@ impl Operation {
             (Kind::Point(_), _) => "write",
         };
         let mut request = WriteRequest::new(self.tool, operation, &self.ord, &self.arguments);
+        if self.is_secret {
+            request = request.with_secret_value();
+        }
         if let Kind::Point(order) = &self.kind {
             request = request.at_priority(order.priority);
             if self.tool == "overridePoint" {
@@ -305,10 +312,13 @@ impl Operation {
         let done = match checked {
             Checked::Point(plan) => {
                 let undo = self.point_undo(&plan);
+                let before = recorded_level(plan.previous.valid());
                 let sent = station.send_point(&scope, &ord, *plan).await?;
                 let requested = &sent.requested;
+                let after = recorded_level(Some(requested));
                 let done = Done::new(old, value_json(requested), undo);
-                done.leaving(fingerprint(requested)).by(sent)
+                let done = done.leaving(fingerprint(requested)).by(sent);
+                return Ok(Written::new(done).from(before).to(after));
             }
             Checked::Slot(plan) => {
                 let undo = self.slot_undo(&plan);
@@ -471,6 +481,15 @@ impl Checked {
                 false => plan.argument().as_ref().map_or(Value::Null, value_json),
             },
             Self::Schedule(plan) => json!(changes_json(&plan.before, &plan.after)),
+        }
+    }
+
+    /// Whether nobody may read what is written, by its name or type.
+    pub fn is_secret(&self) -> bool {
+        match self {
+            Self::Slot(plan) => plan.is_secret(),
+            Self::Action(plan) => plan.is_secret(),
+            Self::Point(_) | Self::Schedule(_) => false,
         }
     }
 

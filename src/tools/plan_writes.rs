@@ -42,6 +42,7 @@ impl Tool for PlanWrites {
         .output(
             object()
                 .required("ready", schema::boolean("Whether every operation can be sent."))
+                .optional("problems", issues("Why the plan as a whole cannot be sent."))
                 .optional("planId", schema::string("Id for applyWrites."))
                 .optional("digest", schema::string("SHA-256 over the operations and the values that they found."))
                 .optional("expiresInSeconds", schema::whole("How long the plan counts."))
@@ -56,7 +57,7 @@ impl Tool for PlanWrites {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let operations = operations_of(&self.gate, &arguments)?;
+            let mut operations = operations_of(&self.gate, &arguments)?;
             let station = self.gate.reading_station(context)?;
             let mut seen = Vec::with_capacity(operations.len());
             for operation in &operations {
@@ -64,13 +65,21 @@ impl Tool for PlanWrites {
                 seen.push(Seen::of(self, context, &station, operation, checked).await);
             }
             add_conflicts(&mut seen);
-            let ready = seen.iter().all(|one| one.problems.is_empty());
+            for (operation, one) in operations.iter_mut().zip(&seen) {
+                // Should it be refused later, its record still leaves the value out.
+                operation.is_secret = one.checked.as_ref().is_some_and(Checked::is_secret);
+            }
+            let problems = self.problems(context, operations.len());
+            let ready = problems.is_empty() && seen.iter().all(|one| one.problems.is_empty());
             let confirms = seen.iter().any(|one| one.confirmation.is_some());
             let shown = operations.iter().zip(&seen).enumerate();
             let shown: Vec<Value> = shown
                 .map(|(index, (operation, one))| one.to_json(index, operation))
                 .collect();
             let mut answer = json!({ "ready": ready });
+            if !problems.is_empty() {
+                answer["problems"] = json!(problems);
+            }
             if ready {
                 let plan = WritePlan {
                     principal: context.principal.clone(),
@@ -94,6 +103,36 @@ impl Tool for PlanWrites {
     }
 }
 
+impl PlanWrites {
+    /// What stands in the way of applyWrites, whatever the operations are.
+    fn problems(&self, context: &CallContext, operations: usize) -> Vec<Value> {
+        let mut problems = Vec::new();
+        if context.principal.user().is_none() {
+            let message = "applyWrites acts as a station user, and a plan counts for who made it; plan with a user's own token, \
+                           not with the service token";
+            problems.push(issue("identity", message));
+        }
+        if !context.toolsets.may_change_station() {
+            let message = "this connection may not use applyWrites: the rights of its token, or the tool sets that it chose, \
+                           leave out the tools that write";
+            problems.push(issue("rights", message));
+        }
+        if let Some(message) = self.gate.too_many(operations) {
+            problems.push(issue("rate", message));
+        }
+        problems
+    }
+}
+
+fn issues(help: &str) -> Value {
+    schema::list(
+        help,
+        object()
+            .required("kind", schema::string("What it is about, in one word."))
+            .required("message", schema::string("What it is, and what to do.")),
+    )
+}
+
 fn operations_schema() -> Value {
     schema::list(
         "Writes in the order in which they shall be sent, at most 25; 'arguments' are those of the tool.",
@@ -110,14 +149,6 @@ fn operations_schema() -> Value {
 }
 
 fn planned_schema() -> ObjectSchema {
-    let issue = |help: &str| {
-        schema::list(
-            help,
-            object()
-                .required("kind", schema::string("What it is about, in one word."))
-                .required("message", schema::string("What it is, and what to do.")),
-        )
-    };
     object()
         .required("index", schema::whole("Place in the list, from 0."))
         .required("tool", schema::string("The tool."))
@@ -148,8 +179,8 @@ fn planned_schema() -> ObjectSchema {
             "confirmation",
             schema::string("Why somebody must confirm it."),
         )
-        .required("problems", issue("Why it cannot be sent."))
-        .required("warnings", issue("What to know before."))
+        .required("problems", issues("Why it cannot be sent."))
+        .required("warnings", issues("What to know before."))
 }
 
 fn operations_of(gate: &SharedGate, arguments: &Arguments) -> Result<Vec<Operation>, ToolError> {

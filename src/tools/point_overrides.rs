@@ -6,11 +6,12 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
-use super::result_value::{put_value, status_text, time_text, value_json};
+use super::result_value::{put_value, status_text, time_text};
 use super::schema::{self, ObjectSchema, object};
 use super::write_gate::{
     SharedGate, StationWrite, WriteFailure, WriteRequest, Written, with_confirm,
 };
+use super::write_point::recorded_level;
 use super::{Arguments, CallContext, ToolError};
 use crate::station::facade::{Given, PointCommand, PointOrder, PointPlan, WriteRoute};
 use crate::station::priority::Priority;
@@ -259,7 +260,8 @@ fn note(command: &PointCommand, minutes: u64) -> Option<&'static str> {
             "The station does not end this override by itself; end it with releasePoint, priority 1.",
         ),
         (_, None) => Some(
-            "The station shows no end of this override; look at it with listOverrides, and end it with releasePoint.",
+            "The station was told to end this override after that time, but does not show you its end, as where only \
+             administrators may read it; releasePoint ends it earlier.",
         ),
         _ => None,
     }
@@ -314,8 +316,8 @@ impl<'a> PointCall<'a> {
             .station
             .command_point(&write.scope, &write.ord, &self.order, self.settle);
         let command = sent.await?;
-        let before = command.previous.valid().map_or(Value::Null, value_json);
-        let after = value_json(&command.requested);
+        let before = recorded_level(command.previous.valid());
+        let after = recorded_level(Some(&command.requested));
         Ok(Written::new(command).from(before).to(after))
     }
 

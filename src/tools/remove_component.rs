@@ -11,7 +11,7 @@ use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, T
 use super::schema::{self, ObjectSchema, object};
 use super::station_access::{component_ord, scope, sentence};
 use super::structure_write::Told;
-use super::write_gate::error::{About, write_error};
+use super::write_gate::error::About;
 use super::write_gate::{
     CONFIRM, SharedGate, StationWrite, WriteFailure, WriteRequest, Written, with_confirm,
 };
@@ -130,12 +130,7 @@ impl RemoveComponent {
             operation: request.operation,
             ord: request.ord,
         };
-        let told = |error| match failure(error, request.ord) {
-            WriteFailure::Tool(error)
-            | WriteFailure::InDoubt(error)
-            | WriteFailure::Partly { error, .. } => error,
-            WriteFailure::Station(error) => write_error(error, &about),
-        };
+        let told = |error| super::write_gate::error::told(failure(error, request.ord), &about);
         let station = self.gate.station_of(context)?;
         let ord = component_ord(request.ord)?;
         let removable = station.look_at_removable(&scope(context), &ord).await;

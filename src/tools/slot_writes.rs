@@ -76,7 +76,8 @@ impl Tool for ClearSlot {
             Category::Write,
             Annotations::MUTATION,
             "Puts one property of a component back to the default of the component's type, as the calling station user; \
-             structs such as an input of a point as a whole. A slot that somebody added (a dynamic one) has no default: \
+             structs such as an input of a point as a whole. A slot that holds a component is refused: the default would replace it \
+             with everything below. A slot that somebody added (a dynamic one) has no default: \
              it stays as it is, with changed=false. \
              Example: {\"ord\":\"station:|slot:/Logic/Setpoint\",\"slotName\":\"facets\"}.",
         )
@@ -232,8 +233,9 @@ impl<'a> Step<'a> {
 
     /// A refusal repeats the value that was given or found, but not that of a secret.
     fn failure(&self, error: WriteError) -> WriteFailure {
+        let (error, is_secret) = error.bared();
         let error = match error {
-            error if !is_secret_name(self.slot_name) => error,
+            error if !is_secret && !is_secret_name(self.slot_name) => error,
             WriteError::BadValue { target, reason, .. } => WriteError::BadValue {
                 target,
                 given: REDACTED.to_owned(),
@@ -246,7 +248,10 @@ impl<'a> Step<'a> {
             },
             error => error,
         };
-        error.into()
+        match is_secret {
+            true => WriteFailure::OfSecret(Box::new(error.into())),
+            false => error.into(),
+        }
     }
 
     fn answer(&self, new_key: &str, change: &SlotChange) -> ToolOutput {

@@ -139,6 +139,7 @@ impl Tool for SetupTestUser {
             self.identities
                 .grant(username, token, None, None, Duration::ZERO)
                 .map_err(|error| ToolError::internal(format!("Nothing was bound: {error}.")))?;
+            tracing::warn!(username, by = %context.principal, "a test user got a token");
             let found = self.identities.user_of(token);
             let found = found.map_err(|error| ToolError::internal(format!("{error}.")))?;
             Ok(ToolOutput::json(json!({

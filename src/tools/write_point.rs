@@ -124,18 +124,19 @@ impl Command<'_> {
             .carry_out_point(&write.scope, &write.ord, plan, self.settle)
             .await;
         let command = sent.map_err(|error| refusal(error, self.ord, self.order.priority))?;
-        let before = command.previous.valid().map_or_else(released, value_json);
-        let after = match &command.requested {
-            StationValue::Null => released(),
-            requested => value_json(requested),
-        };
+        let before = recorded_level(command.previous.valid());
+        let after = recorded_level(Some(&command.requested));
         Ok(Written::new(command).from(before).to(after))
     }
 }
 
-/// A level that commands nothing, in the records: JSON's null stands for an unknown value there.
-fn released() -> Value {
-    json!("null")
+/// What a level commands, in the records: one that commands nothing is the text null, because JSON's null stands for an
+/// unknown value there.
+pub(super) fn recorded_level(value: Option<&StationValue>) -> Value {
+    match value {
+        None | Some(StationValue::Null) => json!("null"),
+        Some(value) => value_json(value),
+    }
 }
 
 /// What this tool owes callers beside the codes of all writes.

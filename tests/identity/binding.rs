@@ -180,6 +180,15 @@ async fn rights_narrow_what_a_token_may_call() {
         json!({"name": "createSpace", "arguments": {"id": "s", "name": "S", "type": "site"}});
     let refusal = client.ask("tools/call", call).await;
     assert_eq!(refusal["error"]["code"], -32002, "{refusal}");
+    let operations = json!([
+        {"tool": "setSlot", "arguments": {"ord": "slot:/", "slotName": "stationName", "value": "x"}},
+    ]);
+    let plan = client
+        .call("planWrites", json!({"operations": operations}))
+        .await;
+    let plan = &plan["structuredContent"];
+    assert_eq!(plan["problems"][0]["kind"], "rights", "{plan}");
+    assert_eq!((&plan["ready"], plan.get("planId")), (&json!(false), None));
     desk.station.clear_logs();
     let answer = client.call("bqlQuery", marked_query("x")).await;
     assert_eq!(answer["isError"], false, "{}", text(&answer));

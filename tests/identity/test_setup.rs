@@ -66,6 +66,34 @@ async fn a_chosen_token_is_bound_where_the_gate_is_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_may_only_read_gives_nobody_a_token() {
+    let desk = Desk::new().await;
+    desk.bind("viewer", VIEWER.password).await;
+    let bind = [
+        "bind",
+        "guest",
+        "--no-password",
+        "--rights",
+        "read,knowledge",
+    ];
+    let (_, token, _) = desk.command(&bind, "").await;
+    let served = desk
+        .serve_with(|config| config.enable_test_setup = true)
+        .await;
+    let guest = served.session(token.trim()).await;
+    let arguments = json!({"username": "viewer", "token": "Sentinel-token"});
+    let call = json!({"name": "setupTestUser", "arguments": arguments});
+    let refusal = guest.ask("tools/call", call).await;
+    assert_eq!(refusal["error"]["code"], -32002, "{refusal}");
+    let stranger = served
+        .client("Sentinel-token")
+        .post(request("ping", json!({})))
+        .await;
+    assert_eq!(stranger.status(), StatusCode::UNAUTHORIZED);
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_the_setting_nothing_is_bound() {
     let desk = Desk::new().await;
     desk.bind("viewer", VIEWER.password).await;

@@ -317,6 +317,11 @@ async fn a_probe_tells_points_extensions_and_alarm_sources() {
         for (key, value) in expected.as_object().unwrap() {
             assert_eq!(&answer[key], value, "{key} of {path}");
         }
+        let actions = answer["actions"].as_array().expect("names");
+        let has = |name: &str| actions.contains(&json!(name));
+        let is_writable = expected["isWritable"] == true;
+        assert_eq!(has("auto"), is_writable, "{path}: {actions:?}");
+        assert_eq!(has("save"), path == "slot:/", "{path}");
     }
 }
 

@@ -82,8 +82,25 @@ async fn what_cannot_be_invoked_is_refused_and_not_sent() {
     let (code, data) = failure(call("explode", Value::Null)).await;
     assert_eq!(
         (code, data),
-        (-32014, json!({"ord": OTHER_POINT, "actionName": "explode"}))
+        (
+            -32014,
+            json!({
+                "ord": OTHER_POINT, "actionName": "explode",
+                "actions": ["emergencyOverride", "emergencyAuto", "override", "auto", "set"],
+            })
+        )
     );
+    let told = office
+        .call_as(ADMIN, "invokeAction", call("explode", Value::Null))
+        .await;
+    let text = told["content"][0]["text"].to_string();
+    assert!(
+        text.contains("it has emergencyOverride, emergencyAuto"),
+        "{text}"
+    );
+    let folder = json!({"ord": "slot:/Logic", "actionName": "explode"});
+    let (_, data) = failure(folder).await;
+    assert_eq!(data["actions"], json!([]));
     let (code, data) = failure(call("out", Value::Null)).await;
     assert_eq!(
         (code, &data["actionName"]),
@@ -124,7 +141,7 @@ async fn what_cannot_be_invoked_is_refused_and_not_sent() {
         "actionName"
     );
     assert_eq!(site.writes(), []);
-    assert_eq!(office.last_line(0, 9)["resultOk"], false);
+    assert_eq!(office.last_line(0, 11)["resultOk"], false);
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ async fn each_kind_of_point_is_held_for_its_time_and_released() {
     let line = office.last_line(10, 20);
     assert_eq!(
         (&line["action"], &line["oldValue"], &line["newValue"]),
-        (&json!("release"), &json!("hands off"), &Value::Null)
+        (&json!("release"), &json!("hands off"), &json!("null"))
     );
     let audited = office.audited_by_station("admin");
     assert_eq!(

@@ -72,6 +72,67 @@ async fn a_plan_shows_old_and_new_and_sends_nothing() {
     );
     let anybody = anybody.await.expect("planning needs no user");
     assert_eq!(anybody["isError"], json!(false), "{anybody}");
+    let anybody = &anybody["structuredContent"];
+    assert_eq!(
+        (
+            &anybody["ready"],
+            &anybody["problems"][0]["kind"],
+            anybody.get("planId")
+        ),
+        (&json!(false), &json!("identity"), None),
+        "nobody could apply it: {anybody}"
+    );
+    assert_eq!(anybody["operations"][0]["problems"], json!([]));
+}
+
+#[tokio::test]
+async fn a_plan_that_no_minute_has_room_for_is_not_ready() {
+    let office = Office::with(json!({"ratePerMinute": 2}), AuditOptions::default()).await;
+    let three: Vec<Value> = (10..13)
+        .map(|level| point(OTHER_POINT, json!(21.5), level))
+        .collect();
+    let shown = office
+        .answer(ADMIN, "planWrites", json!({"operations": three}))
+        .await;
+    assert_eq!(
+        (&shown["ready"], &shown["problems"][0]["kind"]),
+        (&json!(false), &json!("rate"))
+    );
+    assert_eq!(shown.get("planId"), None);
+    let two = json!({"operations": three[..2]});
+    let shown = office.answer(ADMIN, "planWrites", two).await;
+    assert_eq!(
+        (&shown["ready"], shown.get("problems")),
+        (&json!(true), None)
+    );
+}
+
+/// The records of a plan tell a level that commanded nothing from a value that is not known, as those of single calls do.
+#[tokio::test]
+async fn a_released_level_is_recorded_alike_by_every_tool() {
+    let office = Office::new().await;
+    let planned = json!({"operations": [point(OTHER_POINT, json!(21.5), 10)]});
+    let plan = office.answer(ADMIN, "planWrites", planned).await;
+    let apply = json!({"planId": plan["planId"]});
+    let applied = office.answer(ADMIN, "applyWrites", apply).await;
+    assert_eq!(applied["operations"][0]["old"], Value::Null);
+    let single = json!({"ord": OTHER_POINT, "value": 21.5, "priority": 11});
+    office.answer(ADMIN, "writePoint", single).await;
+    let over = json!({"ord": OTHER_POINT, "value": 21.5, "durationMinutes": 5});
+    office.confirmed(ADMIN, "overridePoint", over).await;
+    let free = json!({"ord": OTHER_POINT});
+    office.confirmed(ADMIN, "releasePoint", free).await;
+    let log = office.log();
+    let values: Vec<(&Value, &Value)> = log
+        .iter()
+        .filter(|line| line["outcome"] == "done")
+        .map(|line| (&line["oldValue"], &line["newValue"]))
+        .collect();
+    let (free, held) = (&json!("null"), &json!(21.5));
+    assert_eq!(
+        values,
+        [(free, held), (free, held), (free, held), (held, free)]
+    );
 }
 
 #[tokio::test]

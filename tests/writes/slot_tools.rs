@@ -158,6 +158,57 @@ async fn a_frozen_slot_is_set_and_put_back_and_a_dynamic_one_stays() {
     assert_eq!(site.writes(), []);
 }
 
+/// Its default would take the component away with everything below it, past the rules about what lies there.
+#[tokio::test]
+async fn a_slot_that_holds_a_component_is_neither_cleared_nor_set() {
+    let office = Office::with(
+        json!({"confirmDestructive": false}),
+        AuditOptions::default(),
+    )
+    .await;
+    let site = &office.site;
+    let path = "slot:/Logic/Setpoint";
+    let held = site.handle(&format!("{path}/proxyExt"));
+    let arguments = json!({"ord": path, "slotName": "proxyExt"});
+    let (code, data) = office.failure(ADMIN, "clearSlot", arguments.clone()).await;
+    assert_eq!(
+        (code, &data["existingType"]),
+        (-32602, &json!("control:NullProxyExt"))
+    );
+    assert!(data["hint"].to_string().contains("own ord"), "{data}");
+    let plan = json!({"operations": [{"tool": "clearSlot", "arguments": arguments}]});
+    let plan = office.answer(ADMIN, "planWrites", plan).await;
+    assert_eq!(
+        (
+            &plan["ready"],
+            &plan["operations"][0]["problems"][0]["kind"]
+        ),
+        (&json!(false), &json!("invalid")),
+        "{plan}"
+    );
+    let set = json!({"ord": path, "slotName": "proxyExt", "value": "x"});
+    let (code, data) = office.failure(ADMIN, "setSlot", set).await;
+    assert_eq!(code, -32602);
+    assert!(data["hint"].to_string().contains("own ord"), "{data}");
+    assert_eq!(site.writes(), []);
+    assert_eq!(site.handle(&format!("{path}/proxyExt")), held);
+    let line = office.last_line(0, 2);
+    assert_eq!(line["outcome"], "refused");
+}
+
+#[tokio::test]
+async fn a_refusal_tells_the_tool_for_what_is_no_simple_value() {
+    let office = Office::new().await;
+    for (slot, tool) in [("in10", "writePoint"), ("fallback", "invokeAction")] {
+        let arguments = json!({"ord": "slot:/Logic/Setpoint", "slotName": slot, "value": 1});
+        let result = office.call_as(ADMIN, "setSlot", arguments).await;
+        assert_eq!(result["errorCode"], -32602);
+        for text in [&result["errorData"]["hint"], &result["content"][0]["text"]] {
+            assert!(text.to_string().contains(tool), "{slot}: {text}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_slot_that_a_link_commands_is_not_set() {
     let office = Office::new().await;
@@ -270,6 +321,11 @@ async fn the_station_decides_for_each_account_and_names_the_acting_user() {
                     (&data["user"], &data["ord"]),
                     (&json!(account.user), &json!(ord)),
                     "{who}: {data}"
+                );
+                let text = result["content"][0]["text"].to_string();
+                assert!(
+                    text.contains(path) && !text.contains(" h:"),
+                    "{who}: {text}"
                 );
                 assert_eq!((site.held(path, "string"), audited.len()), before, "{who}");
             }
@@ -396,6 +452,60 @@ async fn secrets_are_neither_shown_nor_recorded() {
         );
     }
     assert!(!lost.to_string().contains("sentinel") && !answer.to_string().contains("sentinel"));
+}
+
+/// The type says it where the name does not, also when the value is refused before anything is sent.
+#[tokio::test]
+async fn values_of_secret_types_are_left_out_of_every_record() {
+    let office = Office::new().await;
+    let site = &office.site;
+    let user = site.handle("slot:/Services/UserService/viewer");
+    let pin = ModelValue::decode_as("baja:Password", "x").expect("a password of the model");
+    add(site, SIMPLES, "pin", pin.clone());
+    {
+        let mut station = site.frozen.station.station().write();
+        let simples = station.resolve_component(SIMPLES).expect("a component");
+        station
+            .add_value(simples, Some("lockedPin"), pin, Flags::READONLY, None)
+            .expect("a slot");
+        assert!(station.slot(user, "authenticator").is_some());
+    }
+    let viewer = "slot:/Services/UserService/viewer";
+    for (ord, slot, code) in [
+        (viewer, "authenticator", Some(-32602)),
+        (SIMPLES, "lockedPin", Some(-32603)),
+        (SIMPLES, "pin", None),
+    ] {
+        let arguments = json!({"ord": ord, "slotName": slot, "value": "sentinel"});
+        let result = office.call_as(ADMIN, "setSlot", arguments).await;
+        assert_eq!(result["errorCode"].as_i64(), code, "{slot}: {result}");
+        assert!(!result.to_string().contains("sentinel"), "{slot}: {result}");
+        if code.is_none() {
+            let changed = &result["structuredContent"]["changed"];
+            assert_eq!(changed, true, "what a password was is not told");
+        }
+    }
+    let planned = json!({"operations": [
+        {"tool": "setSlot", "arguments": {"ord": SIMPLES, "slotName": "pin", "value": "sentinel"}},
+    ]});
+    let plan = office.answer(ADMIN, "planWrites", planned).await;
+    {
+        let mut station = site.frozen.station.station().write();
+        let simples = station.resolve_component(SIMPLES).expect("a component");
+        station.remove(simples, "pin").expect("removed");
+    }
+    let apply = json!({"planId": plan["planId"]});
+    let (code, _) = office.failure(ADMIN, "applyWrites", apply).await;
+    assert_eq!(code, -32006);
+    for name in [
+        niagara_bridge::audit::JOURNAL_NAME,
+        niagara_bridge::audit::LOG_NAME,
+    ] {
+        let text = std::fs::read_to_string(office.file(name)).expect("a file");
+        assert!(!text.contains("sentinel"), "{text}");
+        assert_eq!(text.matches("lockedPin").count() > 0, true, "{text}");
+    }
+    assert_eq!(office.log().len(), 4, "each is recorded");
 }
 
 #[tokio::test]

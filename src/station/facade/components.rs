@@ -10,13 +10,13 @@ use super::view::{
     ChildNode, ChildTree, ComponentFacts, Overview, PresentOrd, Probe, ProbedComponent, SlotFacts,
     SlotList, TopSlot,
 };
-use crate::station::boxp::Node;
 use crate::station::boxp::tree::{ComponentTree, MAX_COMPONENTS};
 use crate::station::boxp::types::display_name;
+use crate::station::boxp::{Node, SlotKind};
 use crate::station::error::StationError;
 use crate::station::facets::Facets;
 use crate::station::http::CallScope;
-use crate::station::ord::{Ord, SlotPath};
+use crate::station::ord::{Ord, SlotPath, unescape};
 
 impl StationFacade {
     /// Child components down to `depth` levels, at most 5000.
@@ -314,10 +314,16 @@ impl StationFacade {
             .collect();
         self.boxp().learn_ancestries(scope, &types).await?;
         let own = self.boxp().ancestry(scope, node.type_name()).await.ok();
+        let merged = self.boxp().merged_slots(scope, node).await?;
+        let actions = merged.slots.iter();
+        let actions = actions.filter(|slot| slot.kind == SlotKind::Action);
         let mut facts = ProbedComponent {
             display_name: own_display_name(node, &Ord::slot(path.clone())),
             parent_ord: path.parent().map(|parent| Ord::slot(parent).absolute()),
-            slot_count: Some(self.boxp().merged_slots(scope, node).await?.slots.len()),
+            slot_count: Some(merged.slots.len()),
+            actions: merged
+                .has_defaults
+                .then(|| actions.map(|action| unescape(action.slot_name())).collect()),
             is_control_point: own.as_ref().is_some_and(|ancestry| ancestry.is_point()),
             is_writable: own
                 .as_ref()

@@ -136,7 +136,7 @@ pub use tags::{DirectTag, MAX_TAGGED, TagValue, TaggedComponent, TaggedComponent
 pub use user_tags::{UserTokenTag, UserTokenTags};
 pub use view::*;
 pub use write_action::{ActionPlan, ActionResult, StationSaved};
-pub use write_error::{LinkedFrom, Reread, WriteError, WriteResult};
+pub use write_error::{Holding, LinkedFrom, Reread, WriteError, WriteResult};
 pub use write_plan::PointPlan;
 pub use write_point::{PointCommand, PointObserved, PointOrder, WriteRoute};
 pub use write_slot::{SlotChange, SlotPlan, Untouched};

@@ -179,6 +179,7 @@ fn component_of(path: &SlotPath, folder: &Folder, type_spec: &str) -> ProbedComp
         parent_ord: path.parent().map(|parent| Ord::slot(parent).absolute()),
         // Topics and hidden slots have no oBIX form.
         slot_count: None,
+        actions: None,
         is_control_point,
         is_writable: is_control_point && type_spec.ends_with("Writable"),
         is_alarm_source: of_class(ComponentClass::AlarmExtension).next().is_some(),

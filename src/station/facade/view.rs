@@ -173,6 +173,8 @@ pub struct ProbedComponent {
     pub parent_ord: Option<String>,
     /// All slots: properties, actions, topics and child components; none where the interface does not tell.
     pub slot_count: Option<usize>,
+    /// Names of the actions as people read them, in slot order; none where the interface does not tell.
+    pub actions: Option<Vec<String>>,
     pub is_control_point: bool,
     pub is_writable: bool,
     pub is_alarm_source: bool,

@@ -151,18 +151,20 @@ impl StationFacade {
         let action = target
             .slot(name)
             .filter(|slot| slot.kind == SlotKind::Action)
-            .ok_or_else(|| WriteError::NoAction {
-                ord: target.ord.clone(),
-                action: name.to_owned(),
-            })?
+            .ok_or_else(|| target.no_action(name))?
             .clone();
         let given = given.filter(|given| **given != Given::Null);
-        let argument = self.argument(scope, &target, &action, given).await?;
-        Ok(ActionPlan {
-            argument,
+        let argument = self.argument(scope, &target, &action, given).await;
+        let mut plan = ActionPlan {
+            argument: None,
             action,
             target,
-        })
+        };
+        plan.argument = argument.map_err(|error| match plan.is_secret() {
+            true => error.of_secret(),
+            false => error,
+        })?;
+        Ok(plan)
     }
 
     /// Invokes a planned action with one message.

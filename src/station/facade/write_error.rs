@@ -40,22 +40,45 @@ pub enum WriteError {
     NoSlot { ord: String, slot: String },
     /// The component has no action of this name.
     #[error(
-        "{} has no action {}; probeOrd lists those that it has",
+        "{} has no action {}; {}",
         shortened(ord),
-        shortened(action)
+        shortened(action),
+        told_actions(actions)
     )]
-    NoAction { ord: String, action: String },
+    NoAction {
+        ord: String,
+        action: String,
+        /// Names of those that it has.
+        actions: Vec<String>,
+    },
     /// The slot holds a component or struct.
     #[error(
-        "the slot {} of {} holds {type_spec}, which is no simple value; set a slot inside it, or use the tool made for it",
+        "the slot {} of {} holds {type_spec}, which is no simple value; {}",
         shortened(slot),
-        shortened(ord)
+        shortened(ord),
+        holding.remedy()
     )]
     NotSimple {
         ord: String,
         slot: String,
         type_spec: String,
+        holding: Holding,
     },
+    /// Putting the default there would take the component away with everything below it.
+    #[error(
+        "the slot {} of {} holds the component {type_spec}, and its default would replace it: everything below it would be \
+         lost; clear the slots of that component instead",
+        shortened(slot),
+        shortened(ord)
+    )]
+    HoldsComponent {
+        ord: String,
+        slot: String,
+        type_spec: String,
+    },
+    /// What was to be written is a secret, whatever its slot is called.
+    #[error("{0}")]
+    OfSecret(Box<WriteError>),
     /// The action takes a struct or component.
     #[error(
         "the action {} of {} takes {type_spec}, which is no simple value; leave the argument out to use its default",
@@ -116,6 +139,72 @@ pub enum WriteError {
         cause: String,
         reread: Reread,
     },
+}
+
+/// What a slot holds that is no simple value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holding {
+    /// A component: its slots are set with an ord of their own.
+    Component,
+    /// An input of a writable point.
+    Input,
+    /// A status value that the action `set` of the point writes.
+    Fallback,
+    Struct,
+}
+
+impl Holding {
+    /// What to do instead.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Component => "set a slot of that component, with the component's own ord",
+            Self::Input => "use writePoint to command it, and clearSlot to put its default back",
+            Self::Fallback => {
+                "use invokeAction with the action set, and clearSlot to put its default back"
+            }
+            Self::Struct => {
+                "its parts cannot be set one by one; use the tool made for it, or clearSlot to put its default back"
+            }
+        }
+    }
+}
+
+/// Actions that are named; the rest is counted.
+const MOST_ACTIONS: usize = 20;
+
+fn told_actions(actions: &[String]) -> String {
+    if actions.is_empty() {
+        return "it has no action at all".to_owned();
+    }
+    let named: Vec<&str> = actions
+        .iter()
+        .take(MOST_ACTIONS)
+        .map(String::as_str)
+        .collect();
+    let more = actions.len().saturating_sub(named.len());
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("it has {}{more}", named.join(", "))
+}
+
+impl WriteError {
+    /// The refusal itself, and whether the value was a secret.
+    pub fn bared(self) -> (Self, bool) {
+        match self {
+            Self::OfSecret(error) => (error.bared().0, true),
+            error => (error, false),
+        }
+    }
+
+    /// The same refusal of a secret value.
+    pub(super) fn of_secret(self) -> Self {
+        match self {
+            error @ Self::OfSecret(_) => error,
+            error => Self::OfSecret(Box::new(error)),
+        }
+    }
 }
 
 /// The source of a link.

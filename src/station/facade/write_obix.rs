@@ -63,6 +63,7 @@ impl StationFacade {
             return Err(WriteError::NoAction {
                 ord: ord.absolute(),
                 action: operation.to_owned(),
+                actions: point.operations.clone(),
             });
         }
         Ok(PointPlan {

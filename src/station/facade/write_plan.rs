@@ -227,10 +227,7 @@ fn action_for(
             remedy: "write to another priority",
         });
     };
-    let action = target.slot(name).ok_or_else(|| WriteError::NoAction {
-        ord: target.ord.clone(),
-        action: name.to_owned(),
-    })?;
+    let action = target.slot(name).ok_or_else(|| target.no_action(name))?;
     Ok((action.clone(), argument))
 }
 

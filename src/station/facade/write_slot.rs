@@ -143,6 +143,21 @@ impl StationFacade {
     ) -> WriteResult<SlotPlan> {
         let target = self.write_target(scope, ord).await?;
         let slot = property_of(&target, slot_name)?.clone();
+        let is_secret = is_secret_type(slot.type_name());
+        let plan = self.plan_found_slot(scope, target, slot, given).await;
+        plan.map_err(|error| match is_secret {
+            true => error.of_secret(),
+            false => error,
+        })
+    }
+
+    async fn plan_found_slot(
+        &self,
+        scope: &CallScope,
+        target: WriteTarget,
+        slot: Node,
+        given: &Given,
+    ) -> WriteResult<SlotPlan> {
         let type_spec = self.simple_type(scope, &target, &slot).await?;
         self.check_settable(scope, &target, &slot).await?;
         let tags = self.frozen_tags(scope, &type_spec).await?;
@@ -164,7 +179,8 @@ impl StationFacade {
         let new = decoded(&type_spec, &text);
         Ok(SlotPlan {
             encoded: Some(simple(&type_spec, &text)),
-            changes: previous != new,
+            // Passwords are not told, so whether it was another one is not known.
+            changes: previous != new || is_untold(&type_spec),
             previous,
             new,
             untouched: None,
@@ -209,13 +225,20 @@ impl StationFacade {
                 slot,
             });
         };
+        if slot.is_component() || default.is_component() {
+            return Err(WriteError::HoldsComponent {
+                ord: target.ord.clone(),
+                slot: slot.slot_name().to_owned(),
+                type_spec: slot.type_name().to_owned(),
+            });
+        }
         self.check_settable(scope, &target, &slot).await?;
         Ok(SlotPlan {
             encoded: Some(property(&default)),
             type_spec: default.type_name().to_owned(),
             previous,
             new: shown(&default),
-            changes: !holds_same(&completed(&slot), &default),
+            changes: !holds_same(&completed(&slot), &default) || is_untold(default.type_name()),
             untouched: None,
             target,
             slot,
@@ -332,11 +355,7 @@ impl StationFacade {
         if is_simple {
             return Ok(type_spec);
         }
-        Err(WriteError::NotSimple {
-            ord: target.ord.clone(),
-            slot: slot.slot_name().to_owned(),
-            type_spec,
-        })
+        Err(target.not_simple(slot))
     }
 
     /// Whether a type is a simple one; an unknown type is none.
@@ -381,11 +400,16 @@ fn property_of<'a>(target: &'a WriteTarget, name: &str) -> WriteResult<&'a Node>
         })
 }
 
+/// Stations send a digest in place of values of this type.
+fn is_untold(type_spec: &str) -> bool {
+    type_spec == "baja:Password"
+}
+
 /// The value of a slot; structs by their text, and passwords, of which stations send a digest, not at all.
 fn shown(slot: &Node) -> Value {
     let type_spec = slot.type_name();
     match &slot.value {
-        _ if type_spec == "baja:Password" => Value::Null,
+        _ if is_untold(type_spec) => Value::Null,
         Some(text) => decoded(type_spec, text),
         None => super::slot_text::slot_text(slot, &Facets::default()).map_or(Value::Null, |text| {
             Value::Other {
@@ -397,7 +421,7 @@ fn shown(slot: &Node) -> Value {
 }
 
 pub(super) fn decoded(type_spec: &str, text: &str) -> Value {
-    if type_spec == "baja:Password" {
+    if is_untold(type_spec) {
         return Value::Null;
     }
     Value::decode(type_spec, text).unwrap_or_else(|_| Value::Other {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::StationFacade;
 use super::error::{FacadeError, FacadeResult};
 use super::write_action::level_of_action;
-use super::write_error::{LinkedFrom, WriteError, WriteResult};
+use super::write_error::{Holding, LinkedFrom, WriteError, WriteResult};
 use crate::station::boxp::links::{Wire, is_link};
 use crate::station::boxp::write::BoxWriteError;
 use crate::station::boxp::{Contract, Node, PointView, SlotKind};
 use crate::station::error::StationError;
 use crate::station::http::CallScope;
-use crate::station::ord::{Ord, escape};
+use crate::station::ord::{Ord, escape, unescape};
 use crate::station::priority::Priority;
 
 /// Patience for reading back what a write with a lost answer did: the caller's own time may be over.
@@ -54,6 +54,36 @@ impl WriteTarget {
             _ => return None,
         };
         self.is_writable_point().then_some(level)
+    }
+
+    /// The refusal of an action that it does not have.
+    pub(super) fn no_action(&self, name: &str) -> WriteError {
+        let actions = self.slots.iter();
+        let actions = actions.filter(|slot| slot.kind == SlotKind::Action);
+        WriteError::NoAction {
+            ord: self.ord.clone(),
+            action: name.to_owned(),
+            actions: actions.map(|slot| unescape(slot.slot_name())).collect(),
+        }
+    }
+
+    /// The refusal of a simple value for a slot that holds something else.
+    pub(super) fn not_simple(&self, slot: &Node) -> WriteError {
+        let holding = if slot.is_component() {
+            Holding::Component
+        } else if self.level_of(slot).is_some() {
+            Holding::Input
+        } else if slot.slot_name() == "fallback" && self.is_writable_point() {
+            Holding::Fallback
+        } else {
+            Holding::Struct
+        };
+        WriteError::NotSimple {
+            ord: self.ord.clone(),
+            slot: slot.slot_name().to_owned(),
+            type_spec: slot.type_name().to_owned(),
+            holding,
+        }
     }
 
     /// The priority level of this component that a link stored on it commands.
@@ -155,7 +185,7 @@ impl StationFacade {
                 match work.await {
                     Ok(answer) => Ok(Ok(answer)),
                     Err(BoxWriteError::Refused { detail }) => Ok(Err(detail)),
-                    Err(BoxWriteError::Station(error)) => Err(error.into()),
+                    Err(BoxWriteError::Station(error)) => Err(named(error, what).into()),
                 }
             })
             .await?;
@@ -173,6 +203,18 @@ impl StationFacade {
             }
             .into()
         })
+    }
+}
+
+/// The message went to a handle; people know the ord.
+fn named(error: StationError, what: &str) -> StationError {
+    match error {
+        StationError::PermissionDenied { user, detail, .. } => StationError::PermissionDenied {
+            user,
+            target: what.to_owned(),
+            detail,
+        },
+        error => error,
     }
 }
 

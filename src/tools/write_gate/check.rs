@@ -95,6 +95,10 @@ impl WriteGate {
                 needs_confirmation,
             }),
             Err(failure) => {
+                let request = match &failure {
+                    WriteFailure::OfSecret(_) => &request.with_secret_value(),
+                    _ => request,
+                };
                 let about = About::of(&context.principal, request);
                 let (_, error, _) = failed(&about, failure);
                 let stop = Stop {

@@ -71,6 +71,7 @@ pub(super) struct Values {
 pub(super) fn failed(about: &About<'_>, failure: WriteFailure) -> (Verdict, ToolError, Values) {
     let read_back = |new: Option<Json>| Values { old: None, new };
     match failure {
+        WriteFailure::OfSecret(failure) => failed(about, *failure),
         WriteFailure::Tool(error) => (Verdict::Failed, error, Values::default()),
         WriteFailure::InDoubt(error) => {
             let error = about.on(error).with("inDoubt", true);
@@ -108,6 +109,17 @@ pub(super) fn failed(about: &About<'_>, failure: WriteFailure) -> (Verdict, Tool
     }
 }
 
+/// What is answered for a failure that is not recorded, as in a dry run.
+pub fn told(failure: WriteFailure, about: &About<'_>) -> ToolError {
+    match failure {
+        WriteFailure::Tool(error)
+        | WriteFailure::InDoubt(error)
+        | WriteFailure::Partly { error, .. } => error,
+        WriteFailure::OfSecret(failure) => told(*failure, about),
+        WriteFailure::Station(error) => write_error(error, about),
+    }
+}
+
 /// Whether the station may have done it.
 fn is_in_doubt(error: &WriteError) -> bool {
     let lost = matches!(
@@ -138,18 +150,28 @@ pub fn write_error(error: WriteError, about: &About<'_>) -> ToolError {
         WriteError::NoSlot { slot, .. } => ToolError::new(ErrorCode::OrdNotResolvable, text)
             .with("ord", about.ord)
             .with("slotName", slot),
-        WriteError::NoAction { action, .. } => ToolError::new(ErrorCode::ActionNotFound, text)
+        WriteError::NoAction {
+            action, actions, ..
+        } => ToolError::new(ErrorCode::ActionNotFound, text)
             .with("ord", about.ord)
-            .with("actionName", action),
+            .with("actionName", action)
+            .with("actions", actions),
         WriteError::NotSimple {
+            slot,
+            type_spec,
+            holding,
+            ..
+        } => invalid()
+            .with("slotName", slot)
+            .with("existingType", type_spec)
+            .with("hint", holding.remedy()),
+        WriteError::HoldsComponent {
             slot, type_spec, ..
         } => invalid()
             .with("slotName", slot)
             .with("existingType", type_spec)
-            .with(
-                "hint",
-                "Set a slot inside it, or use the tool made for this type.",
-            ),
+            .with("hint", "Clear the slots of that component, by its own ord."),
+        WriteError::OfSecret(error) => write_error(*error, about),
         WriteError::ComplexParameter {
             action, type_spec, ..
         } => invalid()

@@ -13,7 +13,7 @@ use super::{CONFIRMED, WriteGate, WriteRequest};
 use crate::audit::Attempt;
 use crate::config::writes::{Intended, Refusal, Ruling};
 use crate::station::facade::StationFacade;
-use crate::station::ord::{Ord, SlotPath};
+use crate::station::ord::{Ord, SlotName, SlotPath};
 use crate::tools::station_access::{component_ord, scope};
 use crate::tools::{CallContext, ToolError, ToolOutput};
 
@@ -115,6 +115,13 @@ impl WriteGate {
                 Err(refusal) => return Err(stop(refusal, Some(path.clone()))),
             }
         }
+        if let Some(added) = request.added.and_then(|name| added_at(&path, name)) {
+            match rules.judge_added(context.principal.user(), &added) {
+                Ok(Ruling::Allowed) => {}
+                Ok(needs) => ruling = needs,
+                Err(refusal) => return Err(stop(refusal, Some(path))),
+            }
+        }
         if let Some(lost) = request.lost {
             match judge_lost(rules, context.principal.user(), lost) {
                 Ok(Ruling::Allowed) => {}
@@ -132,6 +139,17 @@ impl WriteGate {
             ord,
             path,
             ruling,
+        })
+    }
+
+    /// Why that many writes of one call never pass, whoever waits; none when they may.
+    pub fn too_many(&self, writes: usize) -> Option<String> {
+        let per_minute = self.policy.current().writes.rate_per_minute;
+        rate::fits(per_minute, writes).err().map(|_| {
+            format!(
+                "{writes} writes at once are more than the {per_minute} of a minute; make smaller plans, or raise \
+                 writes.ratePerMinute"
+            )
         })
     }
 
@@ -234,6 +252,12 @@ impl WriteGate {
             }),
         }
     }
+}
+
+/// Where a new slot would be; none for a name that no slot can have, which the station is not asked for either.
+fn added_at(parent: &SlotPath, name: &str) -> Option<SlotPath> {
+    let name = SlotName::new(name).or_else(|_| SlotName::escape(name));
+    name.ok().map(|name| parent.child(name))
 }
 
 fn intended<'a>(

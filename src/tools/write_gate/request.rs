@@ -33,6 +33,8 @@ pub struct WriteRequest<'a> {
     pub ord: &'a str,
     /// The component that the rules look at, where that is not `ord`: the sink of a link.
     pub judged: Option<&'a str>,
+    /// The name that a new slot shall have: rules about the place where it would be count as well.
+    pub added: Option<&'a str>,
     /// All arguments of the call; secrets are left out before they are recorded.
     pub arguments: &'a Map<String, Value>,
     pub priority: Option<Priority>,
@@ -65,6 +67,7 @@ impl<'a> WriteRequest<'a> {
             operation,
             ord,
             judged: None,
+            added: None,
             arguments,
             priority: None,
             override_for: None,
@@ -80,6 +83,12 @@ impl<'a> WriteRequest<'a> {
     /// The rules look at this component instead.
     pub fn judged_at(mut self, ord: &'a str) -> Self {
         self.judged = Some(ord);
+        self
+    }
+
+    /// It adds a slot of this name to the component.
+    pub fn adding(mut self, name: &'a str) -> Self {
+        self.added = Some(name);
         self
     }
 
@@ -225,6 +234,8 @@ pub enum WriteFailure {
     Station(WriteError),
     /// The tool's own refusal, answered as it is: nothing was changed.
     Tool(ToolError),
+    /// The same with a value that is a secret, which only a look at the station showed; the records leave it out.
+    OfSecret(Box<WriteFailure>),
     /// The station may have done it; answered with `inDoubt`.
     InDoubt(ToolError),
     /// Some of it was done before it failed; the values are what is recorded of it.

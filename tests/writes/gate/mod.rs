@@ -1,6 +1,7 @@
 //! The gate of all writes: rules, rate, confirmation, records, and what becomes of calls that do not end well.
 
 mod people;
+mod places;
 mod records;
 
 use mock_station::model::accounts::{ADMIN, OPERATOR, VIEWER};
