@@ -20,6 +20,17 @@ const ZONE_UNITS: [&str; 2] = ["terminal", "fan_coil"];
 const AIR_HANDLER: &str = "air_handler";
 const HEAT_PUMP: &str = "heat_pump";
 
+/// States of which rules count the changes. Over hours only their share of the time is left.
+const COUNTED_STATES: [&str; 4] = [
+    "boiler_status",
+    "compressor_status",
+    "compressor_stage",
+    "reversing_valve_cmd",
+];
+
+/// The longest interval at which rules trust their counts of starts (Rules, plant side §2.1), and the usual one of trends.
+const COUNTING_INTERVAL: &str = "15min";
+
 /// Types of spaces in which several heat pumps can work against each other.
 const ROOMS: [&str; 2] = ["room", "zone"];
 
@@ -93,6 +104,11 @@ pub fn draft(model: &KnowledgeModel, facility: &FacilityId) -> anyhow::Result<St
         .map(|class| json!({ "class": class }))
         .collect();
     content.insert("equipment".to_owned(), json!(entries));
+    let mut remark = "";
+    if site.has_counted_states() {
+        content.insert("resample".to_owned(), json!(COUNTING_INTERVAL));
+        remark = "# Rules see quarter-hours: starts of boilers and compressors cannot be counted over hours.\n";
+    }
     let parents = site.parents();
     if !parents.is_empty() {
         content.insert("topology".to_owned(), json!({ "parents": parents }));
@@ -102,7 +118,7 @@ pub fn draft(model: &KnowledgeModel, facility: &FacilityId) -> anyhow::Result<St
     Ok(format!(
         "# Run configuration of {facility}, derived from the site's model by `niagara-bridge camber init-config`.\n\
          # Without a list of rules all run at their defaults; rules, their parameters and a trust floor can be added here.\n\
-         {body}"
+         {remark}{body}"
     ))
 }
 
@@ -134,6 +150,11 @@ impl<'a> Site<'a> {
 
     fn family(&self, equip: &str) -> Option<&'static str> {
         families::family(self.classes.get(equip)?)
+    }
+
+    fn has_counted_states(&self) -> bool {
+        let mut roles = self.points.iter().map(|(_, role)| role);
+        roles.any(|role| COUNTED_STATES.contains(role))
     }
 
     /// The first weather station that stores the outdoor temperature.
@@ -212,6 +233,7 @@ mod tests {
     use super::*;
     use crate::camber::run_config::RunConfigFile;
     use crate::knowledge::demo_model;
+    use crate::trends::store::BinWidth;
 
     fn facility() -> FacilityId {
         FacilityId::parse("harborview").unwrap()
@@ -255,6 +277,8 @@ mod tests {
             .map(|entry| entry.class.as_str())
             .collect();
         assert_eq!(classes, ["AHU", "Boiler", "HeatPump", "VAV"]);
+        // A boiler's starts are counted.
+        assert_eq!(file.config.resample, BinWidth::parse("15min").unwrap());
         let topology = file.config.topology.unwrap().resolved([]).topology;
         assert_eq!(topology.group("vav-1"), Some("ahu-1"));
         assert_eq!(topology.group("vav-2"), Some("ahu-1"));

@@ -2,7 +2,13 @@
 
 mod cancelled_runs;
 mod command;
+#[path = "../support/fault_table.rs"]
+mod fault_table;
 mod figures;
+mod harborview_faults;
+#[path = "../support/judged_site.rs"]
+mod judged_site;
+mod lakeside_faults;
 mod policy;
 mod rule_run;
 mod sensor_trust;

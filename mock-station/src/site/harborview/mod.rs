@@ -94,7 +94,10 @@ const PLANTED: [PlantedFault; 12] = [
         window: |faults| faults.drifting_supply_sensor,
         equipment: &["AHU-3"],
         rules: &["g36_afdd", "leaking_valve"],
-        neighbours: &["VAV-3-01", "VAV-3-02", "HW", "CHW"],
+        neighbours: &[
+            "VAV-3-01", "VAV-3-02", "VAV-3-03", "VAV-3-04", "VAV-3-05", "VAV-3-06", "VAV-3-07",
+            "VAV-3-08", "HW", "CHW",
+        ],
     },
     PlantedFault {
         name: "simultaneous heating and cooling",

@@ -19,7 +19,17 @@ const LEAK_RISE: f64 = 7.5;
 const SENSOR_DRIFT_DAYS: f64 = 120.0;
 const SENSOR_DRIFT: f64 = 6.5;
 /// Least opening of the cooling valve of AHU-3 while it stands in hand.
-const COOLING_VALVE_IN_HAND: f64 = 0.20;
+const COOLING_VALVE_IN_HAND: f64 = 0.25;
+/// Signal at which a valve lifts off its seat.
+const VALVE_LIFT: f64 = 0.06;
+/// Share of a coil's capacity for which no controller opens its valve.
+const LEAST_SHARE: f64 = 0.002;
+/// Limits of the static-pressure setpoint and where it waits while the fan stands, inH2O.
+const LOWEST_STATIC: f64 = 0.25;
+const HIGHEST_STATIC: f64 = 1.5;
+const RESTING_STATIC: f64 = 0.5;
+/// Where the reset of the static pressure keeps the damper of the neediest box, %.
+const NEEDIEST_DAMPER: f64 = 88.0;
 const FILTER_LIFE_DAYS: f64 = 120.0;
 
 /// What the boxes of one air handler ask of it at one instant.
@@ -35,6 +45,8 @@ pub struct AirDemand {
     pub co2: f32,
     pub pressure_requests: f32,
     pub cooling_requests: f32,
+    /// inH2O.
+    pub static_setpoint: f32,
 }
 
 #[derive(Clone, Debug)]
@@ -120,14 +132,17 @@ impl AirHandler {
         (entering - (context.supply_air_setpoint - FAN_HEAT) - reach).max(0.0)
     }
 
-    /// Static-pressure setpoint, inH2O, reset by weather and driven up by a box that never gets enough.
-    pub fn static_setpoint(&self, faults: &Faults, context: &Context) -> f64 {
-        let reset = 0.55 + 0.75 * context.cooling_intensity;
-        if self.index == 1 && faults.starved_zone.active(context.epoch_ms) {
-            (reset + 0.35).min(1.5)
-        } else {
-            reset
+    /// Static-pressure setpoint, inH2O, where trim and respond (Guideline 36 §5.16.1) comes to rest: the neediest box, which
+    /// would open by `neediest` % at 1 inH2O, stands nearly open. A box that misses the share `shortfall` of its air however
+    /// far it opens goes on asking for more.
+    pub fn static_setpoint(&self, context: &Context, neediest: f64, shortfall: f64) -> f64 {
+        if !context.air_on {
+            return RESTING_STATIC;
         }
+        let hours = context.epoch_ms as f64 / 3_600_000.0;
+        let open = NEEDIEST_DAMPER + 5.0 * smooth(self.seed ^ 0x27, hours / 0.8);
+        let settled = (neediest / open).powi(2).max(LOWEST_STATIC);
+        (settled + 1.2 * shortfall).min(HIGHEST_STATIC)
     }
 
     pub fn state(&self, context: &Context, faults: &Faults, demand: &AirDemand) -> AirHandlerState {
@@ -141,7 +156,7 @@ impl AirHandler {
             return_temperature: f64::from(demand.return_temperature)
                 + 0.9 * context.plugs
                 + 0.15 * smooth(self.seed ^ 0x22, hours),
-            static_setpoint: self.static_setpoint(faults, context),
+            static_setpoint: f64::from(demand.static_setpoint),
             ..AirHandlerState::default()
         };
         state.damper_position = self.damper_position(faults, context, 0.0);
@@ -258,7 +273,7 @@ impl AirHandler {
         let in_hand =
             if self.index == 2 && faults.simultaneous_heating_cooling.active(context.epoch_ms) {
                 // A valve that stands still passes more heat into more air.
-                COOLING_VALVE_IN_HAND
+                share_through(COOLING_VALVE_IN_HAND)
                     * self.cooling_capacity
                     * (0.5 + 0.5 * airflow / self.design_airflow)
             } else {
@@ -275,11 +290,11 @@ impl AirHandler {
         } else {
             0.0
         };
-        state.cooling_valve = 100.0 * (state.cooling / self.cooling_capacity).max(least);
+        state.cooling_valve = 100.0 * opening_for(state.cooling / self.cooling_capacity).max(least);
         let cooled = entering - state.cooling / latent / per_degree;
         let missing = (per_degree * (target - cooled)).max(0.0) * context.heating_available;
         state.heating = missing.min(self.heating_capacity);
-        state.heating_valve = 100.0 * state.heating / self.heating_capacity;
+        state.heating_valve = 100.0 * opening_for(state.heating / self.heating_capacity);
         cooled + state.heating / per_degree
     }
 
@@ -298,6 +313,20 @@ impl AirHandler {
             / FILTER_LIFE_DAYS;
         state.filter_pressure = load * load * (0.3 + 0.45 * age);
     }
+}
+
+/// Signal of a valve that gives a share of the coil's capacity.
+fn opening_for(share: f64) -> f64 {
+    if share > LEAST_SHARE {
+        VALVE_LIFT + (1.0 - VALVE_LIFT) * share
+    } else {
+        0.0
+    }
+}
+
+/// The reverse of [`opening_for`].
+fn share_through(opening: f64) -> f64 {
+    ((opening - VALVE_LIFT) / (1.0 - VALVE_LIFT)).max(0.0)
 }
 
 /// Total over sensible cooling: a coil also dries humid air.

@@ -234,7 +234,7 @@ impl Building {
             if index == STARVED_ZONE {
                 fault.airflow_limit = Some(STARVED_AIRFLOW);
             } else if index.abs_diff(STARVED_ZONE) == 1 {
-                let starved = self.zone_state(STARVED_ZONE, context);
+                let starved = self.zone_air(STARVED_ZONE, context);
                 fault.neighbour_gain =
                     PARTITION * (starved.space_temperature - starved.cooling_setpoint).max(0.0);
             }
@@ -243,16 +243,34 @@ impl Building {
     }
 
     pub fn zone_state(&self, index: usize, context: &Context) -> ZoneState {
+        let mut state = self.zone_air(index, context);
+        if context.air_on
+            && let Some(zone) = self.zones.get(index)
+        {
+            let unit = index / ZONES_PER_AIR_HANDLER;
+            zone.set_damper(&mut state, self.static_setpoint(unit, context.epoch_ms));
+        }
+        state
+    }
+
+    /// A zone without what depends on the pressure in its duct.
+    fn zone_air(&self, index: usize, context: &Context) -> ZoneState {
         let fault = self.box_fault(index, context);
-        let pressure = self
-            .air_handlers
-            .get(index / ZONES_PER_AIR_HANDLER)
-            .map_or(1.0, |unit| unit.static_setpoint(&self.faults, context));
         self.zones
             .get(index)
-            .map_or_else(ZoneState::default, |zone| {
-                zone.state(context, pressure, &fault)
-            })
+            .map_or_else(ZoneState::default, |zone| zone.state(context, &fault))
+    }
+
+    fn static_setpoint(&self, unit: usize, epoch_ms: i64) -> f64 {
+        let of = |demand: &[AirDemand; AIR_HANDLERS]| {
+            demand
+                .get(unit)
+                .map_or(1.0, |demand| f64::from(demand.static_setpoint))
+        };
+        match quarter_of(epoch_ms) {
+            Some((day, quarter)) => self.block(day).demand.get(quarter).map_or(1.0, of),
+            None => of(&self.inputs(epoch_ms).demand),
+        }
     }
 
     fn demands(&self, context: &Context) -> [AirDemand; AIR_HANDLERS] {
@@ -260,11 +278,28 @@ impl Building {
     }
 
     fn demand(&self, unit: usize, context: &Context) -> AirDemand {
+        let first = unit * ZONES_PER_AIR_HANDLER;
+        let mut states: [ZoneState; ZONES_PER_AIR_HANDLER] =
+            std::array::from_fn(|number| self.zone_air(first + number, context));
+        let zones = self.zones.get(first..).unwrap_or_default();
+        let (mut neediest, mut shortfall) = (0.0_f64, 0.0_f64);
+        for (zone, state) in zones.iter().zip(&states) {
+            if state.is_starved() {
+                shortfall = shortfall.max(state.shortfall());
+            } else {
+                neediest = neediest.max(zone.opening(state.airflow));
+            }
+        }
+        let static_setpoint = self.air_handlers.get(unit).map_or(1.0, |unit| {
+            unit.static_setpoint(context, neediest, shortfall)
+        });
         let (mut airflow, mut heat_sum, mut weight, mut reheat, mut co2) =
             (0.0, 0.0, 0.0, 0.0, 0.0);
         let (mut pressure_requests, mut cooling_requests) = (0.0, 0.0);
-        for number in 0..ZONES_PER_AIR_HANDLER {
-            let state = self.zone_state(unit * ZONES_PER_AIR_HANDLER + number, context);
+        for (zone, state) in zones.iter().zip(&mut states) {
+            if context.air_on {
+                zone.set_damper(state, static_setpoint);
+            }
             let share = state.airflow.max(1.0);
             airflow += state.airflow;
             heat_sum += share * state.space_temperature;
@@ -281,6 +316,7 @@ impl Building {
             co2: (co2 / ZONES_PER_AIR_HANDLER as f64) as f32,
             pressure_requests: pressure_requests as f32,
             cooling_requests: cooling_requests as f32,
+            static_setpoint: static_setpoint as f32,
         }
     }
 

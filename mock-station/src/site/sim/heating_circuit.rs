@@ -78,7 +78,8 @@ pub fn state(
     };
     if in_hand {
         circuit.pump = true;
-        circuit.flow = IN_HAND_FLOW;
+        // A flow meter never shows the same twice.
+        circuit.flow = IN_HAND_FLOW * (1.0 + 0.012 * smooth(seed ^ 0x98, hours * 1.6));
         circuit.pump_speed = IN_HAND_SPEED;
     }
     if heat < LEAST_LOAD {

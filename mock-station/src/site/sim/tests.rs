@@ -462,6 +462,44 @@ fn the_starved_zone_is_warm_and_so_are_its_neighbours() {
 }
 
 #[test]
+fn duct_pressure_settles_where_the_neediest_damper_is_nearly_open() {
+    let twins = twins();
+    let widest = |building: &Building, unit: usize, at| {
+        (0..8)
+            .map(|number| building.value(Signal::Zone(unit * 8 + number, ZoneSignal::Damper), at))
+            .fold(f64::MIN, f64::max)
+    };
+    let pressure = |building: &Building, unit, month| {
+        mean(
+            building,
+            air(unit, AirSignal::StaticSetpoint),
+            office_hours(month, 9, 10),
+        )
+    };
+    for month in [1, 4, 7, 10] {
+        for at in office_hours(month, 9, 5) {
+            for unit in 0..3 {
+                let open = widest(&twins.healthy, unit, at);
+                assert!(
+                    (60.0..95.0).contains(&open),
+                    "unit {unit} in {month}: {open} %"
+                );
+            }
+        }
+    }
+    // A box that never gets enough drives it up.
+    let (driven, rested) = (
+        pressure(&twins.faulty, 1, 9),
+        pressure(&twins.healthy, 1, 9),
+    );
+    assert!(driven > rested + 0.1, "{driven} against {rested} inH2O");
+    assert_eq!(
+        pressure(&twins.faulty, 2, 10),
+        pressure(&twins.healthy, 2, 10)
+    );
+}
+
+#[test]
 fn heat_pump_two_runs_through_the_night() {
     let night = |index| {
         let building = &twins().faulty;

@@ -10,6 +10,11 @@ use super::noise::{between, ramp, smooth};
 pub const AIR_HEAT: f64 = 1.08;
 const DESIGN_SUPPLY_AIR: f64 = 55.0;
 const SUPPLY_AIR_LIMIT: f64 = 63.5;
+/// Opening of a damper that passes the design airflow at 1 inH2O, %; inner rooms got boxes of the next size.
+const DESIGN_OPENING: f64 = 82.0;
+const INTERIOR_DESIGN_OPENING: f64 = 66.0;
+/// A round damper passes little air over the first half of its way.
+const DAMPER_CURVE: f64 = 0.55;
 /// Furniture and slab damp excursions above the cooling setpoint, Btu/h·°F·ft².
 const MASS_COUPLING: f64 = 1.2;
 
@@ -153,7 +158,8 @@ impl Zone {
             .unwrap_or(0.0)
     }
 
-    pub fn state(&self, context: &Context, static_pressure: f64, fault: &BoxFault) -> ZoneState {
+    /// The zone without what depends on the pressure in its duct: [`Zone::set_damper`] adds that.
+    pub fn state(&self, context: &Context, fault: &BoxFault) -> ZoneState {
         let hours = context.epoch_ms as f64 / 3_600_000.0;
         let wander = smooth(self.seed ^ 0x11, hours / 1.7);
         let mut busy = 1.0 + 0.18 * smooth(self.seed ^ 0x12, hours / 2.6);
@@ -184,14 +190,7 @@ impl Zone {
         if context.air_on {
             state.heating_setpoint = self.heating_setpoint;
             state.cooling_setpoint = self.cooling_setpoint;
-            self.run_box(
-                &mut state,
-                context,
-                &balance,
-                supply_air,
-                static_pressure,
-                fault,
-            );
+            self.run_box(&mut state, context, &balance, supply_air, fault);
             state.airflow *= 1.0 + 0.012 * smooth(self.seed ^ 0x14, hours * 3.0);
         } else {
             state.heating_setpoint = self.heating_setpoint - 8.0;
@@ -267,7 +266,6 @@ impl Zone {
         context: &Context,
         balance: &Balance,
         supply_air: f64,
-        static_pressure: f64,
         fault: &BoxFault,
     ) {
         let recovery = context.float_weight;
@@ -298,16 +296,38 @@ impl Zone {
         state.reheat_valve = state.heating_loop;
         state.discharge_temperature =
             supply_air + 0.4 + state.reheat / (AIR_HEAT * state.airflow.max(1.0));
-        let starved = state.airflow < 0.97 * state.airflow_setpoint;
-        state.damper = if starved {
+        state.cooling_requests = cooling_requests(state);
+    }
+
+    /// Opening of the damper that lets an airflow through at 1 inH2O, %.
+    pub fn opening(&self, airflow: f64) -> f64 {
+        let design = match self.exposure {
+            Exposure::Interior => INTERIOR_DESIGN_OPENING,
+            _ => DESIGN_OPENING,
+        };
+        design * (airflow / self.maximum_airflow).max(0.0).powf(DAMPER_CURVE)
+    }
+
+    /// What a pressure in the duct, inH2O, means for the damper of a box that runs.
+    pub fn set_damper(&self, state: &mut ZoneState, static_pressure: f64) {
+        state.damper = if state.is_starved() {
             100.0
         } else {
-            (82.0 * (state.airflow / self.maximum_airflow).powf(0.75)
-                / static_pressure.max(0.2).sqrt())
-            .clamp(3.0, 100.0)
+            (self.opening(state.airflow) / static_pressure.max(0.2).sqrt()).clamp(3.0, 100.0)
         };
         state.pressure_requests = pressure_requests(state);
-        state.cooling_requests = cooling_requests(state);
+    }
+}
+
+impl ZoneState {
+    /// The box does not get the air that it asks for.
+    pub fn is_starved(&self) -> bool {
+        self.airflow < 0.97 * self.airflow_setpoint
+    }
+
+    /// Share of the airflow asked for that is missing, 0–1.
+    pub fn shortfall(&self) -> f64 {
+        (1.0 - self.airflow / self.airflow_setpoint.max(1.0)).clamp(0.0, 1.0)
     }
 }
 
