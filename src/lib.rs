@@ -5,6 +5,7 @@
 //! - [`knowledge`]: the site model that integrators map, and its file.
 //! - [`trends`]: the samples of mapped points, in a folder that CAMBER reads as well.
 //! - [`tools`], [`prompts`], [`resources`]: what MCP clients can ask for; one registry, one entry shape.
+//! - [`plot`]: pictures of samples, PNG and SVG.
 //! - [`identity`]: users' own tokens, and the vault of their station passwords.
 //! - [`mcp`]: the registry behind Streamable HTTP and stdio.
 //! - [`config`], [`cli`]: one YAML file and the commands.
@@ -27,6 +28,7 @@ pub mod fuzzing;
 pub mod identity;
 pub mod knowledge;
 pub mod mcp;
+pub mod plot;
 pub mod prompts;
 pub mod resources;
 pub mod schema;

@@ -182,6 +182,7 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "applyWrites",
         "writeSchedule",
         "ackAlarm",
+        "renderTrend",
         "check_citations",
         "coverage",
         "dataset_entry",
@@ -245,7 +246,9 @@ impl ServerFacts for Everything {
     }
 
     fn tools(&self) -> Vec<(String, Category)> {
-        let named = NAMED_BY_PROMPTS.into_iter().chain(["diffStation"]);
+        let named = NAMED_BY_PROMPTS
+            .into_iter()
+            .chain(["diffStation", "renderTrend"]);
         named
             .map(|name| (name.to_owned(), Category::General))
             .collect()

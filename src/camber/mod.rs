@@ -4,6 +4,7 @@
 //! - [`context`], [`workspace`], [`call`]: who calls; what all calls share; what one call knows.
 //! - [`service`], [`pool`]: calls on a bounded pool, with deadlines and cancellation.
 //! - [`facility_policy`]: allowlist and licences.
+//! - [`stored_samples`]: samples as they are, for pictures.
 //! - [`citations`], [`token`], [`pages`], [`hygiene`], [`redaction`]: what a text may say, and how facts are named.
 //! - [`dataset_catalogue`], [`rule_catalogue`], [`run_config`]: shipped metadata, and what callers configure.
 //! - [`engine`]: runs of rules: configuration, frames, findings.
@@ -31,6 +32,7 @@ pub mod result;
 pub use niagara_analytics::catalogue as rule_catalogue;
 pub mod run_config;
 pub mod service;
+pub mod stored_samples;
 pub mod token;
 pub mod workspace;
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use chrono_tz::Tz;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +14,7 @@ use super::error::{CapabilityError, FailureCode};
 use super::pool::WorkerPool;
 use super::registry::{CapabilityRegistry, CapabilityRegistryError};
 use super::result::CapabilityResult;
+use super::stored_samples::{FoundSamples, WantedSamples, facility_zone, stored_samples};
 use super::workspace::{Workspace, analysis_threads};
 
 /// A service that cannot be started.
@@ -81,22 +83,70 @@ impl CapabilityService {
         caller: CallerPolicy,
         cancel: &CancellationToken,
     ) -> Result<CapabilityResult, CapabilityError> {
+        let registry = self.registry.clone();
+        let name = name.to_owned();
+        self.on_pool(caller, cancel, move |workspace, caller, watch| {
+            registry.call(&name, arguments, workspace, caller, watch)
+        })
+        .await
+    }
+
+    /// Samples of stored points, under the same policy and within the same time as a call.
+    ///
+    /// # Errors
+    /// The caller may not see the facility, a point is not stored, or reading failed.
+    pub async fn samples(
+        &self,
+        wanted: WantedSamples,
+        caller: CallerPolicy,
+        cancel: &CancellationToken,
+    ) -> Result<FoundSamples, CapabilityError> {
+        self.on_pool(caller, cancel, move |workspace, caller, watch| {
+            stored_samples(workspace, caller, watch, &wanted)
+        })
+        .await
+    }
+
+    /// The zone of a facility's wall clock, for callers who may see the facility.
+    ///
+    /// # Errors
+    /// The caller may not see the facility, or reading failed.
+    pub async fn zone(
+        &self,
+        facility: String,
+        caller: CallerPolicy,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Tz>, CapabilityError> {
+        self.on_pool(caller, cancel, move |workspace, caller, watch| {
+            facility_zone(workspace, caller, watch, &facility)
+        })
+        .await
+    }
+
+    /// Runs one piece of work on the pool until its time is over, `cancel` fires or this future is dropped.
+    async fn on_pool<T: Send + 'static>(
+        &self,
+        caller: CallerPolicy,
+        cancel: &CancellationToken,
+        work: impl FnOnce(&Workspace, &CallerPolicy, &Watch) -> Result<T, CapabilityError>
+        + Send
+        + 'static,
+    ) -> Result<T, CapabilityError> {
         let ended = cancel.child_token();
         let _ends_with_this_future = ended.clone().drop_guard();
         let watch = Watch::start(caller.caps.max_time, ended.clone());
         let (answer, answered) = oneshot::channel();
-        let (registry, workspace) = (self.registry.clone(), self.workspace.clone());
-        let (name, own) = (name.to_owned(), watch.clone());
+        let (workspace, own) = (self.workspace.clone(), watch.clone());
         let span = tracing::Span::current();
         let accepted = self.pool.run(move || {
             let _within = span.entered();
             // Nobody waits any longer for a call whose time was over in the queue.
             let outcome = match own.check() {
-                Ok(()) => registry.call(&name, arguments, &workspace, &caller, &own),
+                Ok(()) => work(&workspace, &caller, &own),
                 Err(error) => Err(error),
             };
             if answer.send(outcome).is_err() {
-                tracing::debug!(capability = name, "nobody waits for the answer");
+                tracing::debug!("nobody waits for the answer of a call");
             }
         });
         if !accepted {

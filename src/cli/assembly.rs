@@ -45,6 +45,7 @@ use crate::station::facade::{ServiceState, StationFacade};
 use crate::station::http::CallScope;
 use crate::station::web::{WebOptions, WebSession};
 use crate::tools::capability::{CapabilityAccess, capability_tools};
+use crate::tools::render_trend::RenderTrend;
 use crate::tools::station_access::{SharedStations, StationDirectory};
 use crate::tools::test_setup::{SetupTestUser, TestSetupGate};
 use crate::tools::write_gate::{SharedGate, WriteGate};
@@ -428,6 +429,11 @@ fn tools(
     own: OwnParts<'_>,
 ) -> anyhow::Result<Registry> {
     let writing = writing_tools(own.gate, &knowledge);
+    let pictures = RenderTrend {
+        stations: stations.clone(),
+        capabilities: own.capabilities.clone(),
+        clock: own.gate.clock().clone(),
+    };
     let registry = Registry::builder()
         .acting_by(stations.clone())
         .recording_by(own.gate.clone())
@@ -437,6 +443,7 @@ fn tools(
             config.max_history_records,
         ))
         .tools(writing)
+        .tool(pictures)
         .tool(own.setup)
         .tools(capability_tools(&own.capabilities)?)
         .offer(offer(config))

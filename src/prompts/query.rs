@@ -57,6 +57,11 @@ impl Prompt for EquipmentState {
                     &[],
                     "Report briefly: the key values with units, what is unusual or not {ok}, and the active alarms.",
                 )
+                .further(
+                    &["renderTrend"],
+                    "Where the course of a value matters, show it: call `renderTrend` with the ords of up to eight of \
+                     these points, from = a day ago, and a span for each alarm.",
+                )
                 .end(READ_ONLY),
         )
     }
@@ -122,6 +127,11 @@ impl Prompt for ZoneComfort {
                     &[],
                     "Summarise: average and range of the temperatures, CO2, humidity. Leave out of the averages every \
                      point whose status is fault, down, stale or null, and name it.",
+                )
+                .further(
+                    &["renderTrend"],
+                    "Where the user asks how it came to this, call `renderTrend` with the ords of the points and from = a \
+                     day ago.",
                 )
                 .end(READ_ONLY),
         )
@@ -194,6 +204,11 @@ impl Prompt for AlarmSummary {
                 &["findPoints"],
                 "Where the ord of a mapped piece of equipment is a prefix of a source, use the equipment's name: \
                  `findEquipment` gives names and ords, `findPoints` the ords of points.",
+            )
+            .further(
+                &["renderTrend"],
+                "For a source that alarms often, show its point: call `renderTrend` with the ord of the point and the times \
+                 of its alarms as spans.",
             )
             .end(READ_ONLY))
     }

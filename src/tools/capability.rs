@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono_tz::Tz;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ use super::context::{CallContext, Principal};
 use super::definition::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::error::{ErrorCode, ToolError};
 use crate::camber::registry::CapabilityRegistryError;
+use crate::camber::stored_samples::{FoundSamples, WantedSamples};
 use crate::camber::{
     CallerPolicy, CapabilityDefinition, CapabilityError, CapabilityRegistry, CapabilityResult,
     CapabilityService, FailureCode,
@@ -54,6 +56,29 @@ impl CapabilityAccess {
         let service = self.service.as_ref()?;
         let caller = self.caller(service, &context.principal);
         Some(service.call(name, arguments, caller, &context.cancel).await)
+    }
+
+    /// Samples of stored points, for the caller of `context`; none where there is no store.
+    pub async fn samples(
+        &self,
+        context: &CallContext,
+        wanted: WantedSamples,
+    ) -> Option<Result<FoundSamples, CapabilityError>> {
+        let service = self.service.as_ref()?;
+        let caller = self.caller(service, &context.principal);
+        Some(service.samples(wanted, caller, &context.cancel).await)
+    }
+
+    /// The zone of a facility's wall clock, for the caller of `context`; none where there is no store.
+    pub async fn zone(
+        &self,
+        context: &CallContext,
+        facility: &str,
+    ) -> Option<Result<Option<Tz>, CapabilityError>> {
+        let service = self.service.as_ref()?;
+        let caller = self.caller(service, &context.principal);
+        let facility = facility.to_owned();
+        Some(service.zone(facility, caller, &context.cancel).await)
     }
 
     fn caller(&self, service: &CapabilityService, principal: &Principal) -> CallerPolicy {

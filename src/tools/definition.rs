@@ -307,6 +307,17 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
+    /// A JSON object as in [`ToolOutput::json`], with content of other kinds behind its text.
+    pub fn json_and(value: Map<String, Value>, blocks: impl IntoIterator<Item = Value>) -> Self {
+        let value = Value::Object(value);
+        let text = json!({ "type": "text", "text": value.to_string() });
+        Self {
+            content: Some(std::iter::once(text).chain(blocks).collect()),
+            structured: Some(value),
+            ..Self::empty()
+        }
+    }
+
     /// Plain text; a text that is itself a JSON object is promoted to `structuredContent` (Tool surface §5.1).
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();

@@ -196,6 +196,12 @@ fn table() -> Vec<Example> {
         row("getDiagnosticDump", json!({}), &[]),
         row("getFeatureDump", json!({"format": "json"}), &[]),
         row("listHistories", json!({"limit": 100}), all),
+        row(
+            "renderTrend",
+            // Without records of bad status, which oBIX does not tell apart.
+            json!({"points": [{"ord": point}], "from": from, "to": "2026-10-24T12:00:00Z", "width": 480, "height": 300}),
+            all,
+        ),
         row("listSchedules", json!({}), all),
         row(
             "readSchedule",

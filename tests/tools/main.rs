@@ -10,6 +10,7 @@ mod histories;
 mod history;
 mod overrides;
 mod points;
+mod render_trend;
 mod schedules;
 mod site;
 mod support;

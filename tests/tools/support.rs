@@ -23,6 +23,7 @@ use niagara_bridge::station::http::HttpLimits;
 use niagara_bridge::station::web::{Secret, WebOptions, WebSession};
 use niagara_bridge::tools::capability::{CapabilityAccess, capability_tools};
 use niagara_bridge::tools::definition::Tool;
+use niagara_bridge::tools::render_trend::RenderTrend;
 use niagara_bridge::tools::station_access::ServiceStation;
 use niagara_bridge::tools::write_gate::{SharedGate, WriteGate};
 use niagara_bridge::tools::{CallContext, Registry, reading_tools};
@@ -126,7 +127,14 @@ impl Bench {
         let trail = AuditTrail::new(folder.path(), AuditOptions::default(), clock.clone());
         let policy = SharedPolicy::new(policy);
         let gate = WriteGate::new(policy, trail, stations.clone(), clock.clone());
-        let registry = registry(stations, knowledge.clone(), Vec::new());
+        let access = CapabilityAccess::default();
+        let registry = registry(
+            stations,
+            knowledge.clone(),
+            access,
+            clock.clone(),
+            Vec::new(),
+        );
         Self {
             mock,
             clock,
@@ -150,7 +158,8 @@ impl Bench {
         let access = CapabilityAccess::new(Arc::new(service), SharedPolicy::new(policy));
         let capabilities = capability_tools(&access).expect("capabilities");
         let stations = Arc::new(ServiceStation(self.facade.clone()));
-        self.registry = registry(stations, self.knowledge.clone(), capabilities);
+        let (knowledge, clock) = (self.knowledge.clone(), self.clock.clone());
+        self.registry = registry(stations, knowledge, access, clock, capabilities);
         self
     }
 
@@ -214,10 +223,17 @@ impl Bench {
 fn registry(
     stations: Arc<ServiceStation>,
     knowledge: Arc<KnowledgeStore>,
+    access: CapabilityAccess,
+    clock: Arc<TestClock>,
     capabilities: Vec<Arc<dyn Tool>>,
 ) -> Registry {
     Registry::builder()
         .acting_by(stations.clone())
+        .tool(RenderTrend {
+            stations: stations.clone(),
+            capabilities: access,
+            clock,
+        })
         .tools(reading_tools(stations, knowledge, 10_000))
         .tools(capabilities)
         .build()
