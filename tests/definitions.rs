@@ -189,6 +189,7 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "dataset_search",
         "facilities",
         "finding_detail",
+        "mv_summary",
         "points",
         "rule_params",
         "rule_run",
@@ -387,6 +388,11 @@ async fn prompts_name_their_tools_in_the_published_order() {
                 "ten sources",
                 "prefix",
             ],
+        ),
+        (
+            "check_savings_claim",
+            json!({"facility_id": "hq", "claim": "10 % less electricity"}),
+            &["10 %", "mv_summary", "declined", "check_citations"],
         ),
         (
             "compare_equipment",

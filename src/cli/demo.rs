@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use chrono::{NaiveDate, TimeDelta};
 use mock_station::clock::{StationClock, SystemClock};
 use mock_station::model::{SharedStation, accounts};
 use mock_station::server::MockStation;
@@ -64,7 +65,7 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     let station = start_station()
         .await
         .context("the stand-in station cannot start")?;
-    let run_config = take_run_config(folder.path())?;
+    let run_config = take_run_config(folder.path(), SystemClock::new().now().date_naive())?;
     let mut config = demo_config(
         &station.url(),
         &token,
@@ -110,13 +111,32 @@ async fn start_station() -> anyhow::Result<MockStation> {
 /// The run configuration of the demo site: what `camber init-config` makes of its model.
 pub const RUN_CONFIG: &str = include_str!("../../knowledge/harborview-run.yaml");
 
+/// Days of the demo station's history; those behind the baseline year are reported.
+const HISTORY_DAYS: i64 = 400;
+const BASELINE_DAYS: i64 = 365;
+
 /// Makes sure that the demo has its run configuration; one from an earlier run is left as it is.
-fn take_run_config(data_dir: &Path) -> anyhow::Result<PathBuf> {
+fn take_run_config(data_dir: &Path, today: NaiveDate) -> anyhow::Result<PathBuf> {
     let file = data_dir.join("harborview-run.yaml");
     if !file.exists() {
-        write_whole(&file, RUN_CONFIG)?;
+        write_whole(&file, &with_savings(RUN_CONFIG, today))?;
     }
     Ok(file)
+}
+
+/// The run configuration whose meters have a baseline year and the days behind it, in kBtu.
+fn with_savings(config: &str, today: NaiveDate) -> String {
+    let before = |days: i64| today - TimeDelta::days(days);
+    let (first, last) = (before(HISTORY_DAYS - 1), before(1));
+    let year_end = first + TimeDelta::days(BASELINE_DAYS - 1);
+    let reporting = year_end + TimeDelta::days(1);
+    config.replace(
+        "mv:\n- class: Meter\n  role: power\n",
+        &format!(
+            "units: ip\nmv:\n- class: Meter\n  role: power\n  units: kW\n  method: forecast\n  kernel: exact\n\
+             \x20 period: ['{first}', '{year_end}']\n  reporting_period: ['{reporting}', '{last}']\n"
+        ),
+    )
 }
 
 fn write_whole(file: &Path, text: &str) -> anyhow::Result<()> {
@@ -257,6 +277,31 @@ fn greeting(
 mod tests {
     use super::*;
     use crate::knowledge::validation::validate;
+
+    #[test]
+    fn the_meters_of_the_demo_have_a_baseline_year_and_the_days_since() {
+        let folder = tempfile::tempdir().expect("folder");
+        let today = NaiveDate::from_ymd_opt(2026, 5, 10).expect("a date");
+        let file = take_run_config(folder.path(), today).expect("written");
+        let read = crate::camber::run_config::RunConfigFile::read(&file).expect("a configuration");
+        let entries = read.config.mv_entries().expect("entries");
+        let terms = &entries[0].terms;
+        let period = terms.period.expect("a baseline");
+        let reporting = terms.reporting.expect("reporting days");
+        assert_eq!(
+            (period.to_string(), period.days()),
+            ("2025-04-06..2026-04-05".to_owned(), 365)
+        );
+        assert_eq!(
+            (reporting.to_string(), reporting.days()),
+            ("2026-04-06..2026-05-09".to_owned(), 34)
+        );
+        let later = take_run_config(folder.path(), today + TimeDelta::days(9)).expect("kept");
+        assert_eq!(
+            crate::camber::run_config::RunConfigFile::read(&later).expect("a configuration"),
+            read
+        );
+    }
 
     #[test]
     fn the_demo_starts_with_its_site_mapped_and_keeps_what_was_changed_since() {

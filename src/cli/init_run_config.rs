@@ -19,6 +19,10 @@ use crate::trends::store::FacilityId;
 const ZONE_UNITS: [&str; 2] = ["terminal", "fan_coil"];
 const AIR_HANDLER: &str = "air_handler";
 const HEAT_PUMP: &str = "heat_pump";
+const METER: &str = "meter";
+
+/// Roles of meters that are rates of energy.
+const RATES: [&str; 3] = ["power", "energy_rate", "gas_input_rate"];
 
 /// States of which rules count the changes. Over hours only their share of the time is left.
 const COUNTED_STATES: [&str; 4] = [
@@ -109,6 +113,10 @@ pub fn draft(model: &KnowledgeModel, facility: &FacilityId) -> anyhow::Result<St
         content.insert("resample".to_owned(), json!(COUNTING_INTERVAL));
         remark = "# Rules see quarter-hours: starts of boilers and compressors cannot be counted over hours.\n";
     }
+    let metered = site.metered();
+    if !metered.is_empty() {
+        content.insert("mv".to_owned(), json!(metered));
+    }
     let parents = site.parents();
     if !parents.is_empty() {
         content.insert("topology".to_owned(), json!({ "parents": parents }));
@@ -118,6 +126,7 @@ pub fn draft(model: &KnowledgeModel, facility: &FacilityId) -> anyhow::Result<St
     Ok(format!(
         "# Run configuration of {facility}, derived from the site's model by `niagara-bridge camber init-config`.\n\
          # Without a list of rules all run at their defaults; rules, their parameters and a trust floor can be added here.\n\
+         # An entry of mv is a baseline over all data; a period, a reporting_period and a method make a saving of it.\n\
          {remark}{body}"
     ))
 }
@@ -162,6 +171,20 @@ impl<'a> Site<'a> {
         self.classes.keys().copied().find(|equip| {
             self.family(equip) == Some("weather") && self.points.contains(&(*equip, "oat"))
         })
+    }
+
+    /// An M&V entry for each class and rate of the meters.
+    fn metered(&self) -> Vec<Value> {
+        let entries: BTreeSet<(&str, &str)> = self
+            .points
+            .iter()
+            .filter(|(equip, role)| self.family(equip) == Some(METER) && RATES.contains(role))
+            .filter_map(|(equip, role)| Some((*self.classes.get(equip)?, *role)))
+            .collect();
+        entries
+            .into_iter()
+            .map(|(class, role)| json!({"class": class, "role": role}))
+            .collect()
     }
 
     /// Parents of each equipment that has any.
@@ -259,7 +282,8 @@ mod tests {
             \x20 - {id: vav-1, type: vav, served_by: [ahu-1, b-1], points: {space_temp: 'station:|slot:/b'}}\n\
             \x20 - {id: vav-2, type: vav, space: floor-1, points: {space_temp: 'station:|slot:/c'}}\n\
             \x20 - {id: hp-1, type: heat-pump, space: room-1, served_by: b-1, points: {space_temp: 'station:|slot:/d'}}\n\
-            \x20 - {id: b-1, type: boiler, points: {boiler_status: 'station:|slot:/e'}}\n";
+            \x20 - {id: b-1, type: boiler, points: {boiler_status: 'station:|slot:/e'}}\n\
+            \x20 - {id: m-1, type: electric-meter, points: {power: 'station:|slot:/f'}}\n";
         std::fs::write(&knowledge, text).unwrap();
         let output = folder.path().join("run.yaml");
         let options = InitConfigOptions {
@@ -276,9 +300,12 @@ mod tests {
             .iter()
             .map(|entry| entry.class.as_str())
             .collect();
-        assert_eq!(classes, ["AHU", "Boiler", "HeatPump", "VAV"]);
+        assert_eq!(classes, ["AHU", "Boiler", "HeatPump", "Meter", "VAV"]);
         // A boiler's starts are counted.
         assert_eq!(file.config.resample, BinWidth::parse("15min").unwrap());
+        let metered = file.config.mv_entries().unwrap();
+        assert_eq!(metered.len(), 1);
+        assert!(metered[0].terms.reporting.is_none());
         let topology = file.config.topology.unwrap().resolved([]).topology;
         assert_eq!(topology.group("vav-1"), Some("ahu-1"));
         assert_eq!(topology.group("vav-2"), Some("ahu-1"));

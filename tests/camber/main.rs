@@ -9,6 +9,7 @@ mod harborview_faults;
 #[path = "../support/judged_site.rs"]
 mod judged_site;
 mod lakeside_faults;
+mod mv;
 mod policy;
 mod rule_run;
 mod sensor_trust;

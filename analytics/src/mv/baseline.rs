@@ -54,7 +54,11 @@ pub struct Baseline {
 impl Baseline {
     /// Fits the rows of a baseline period, bills weighted by their days; none when no model leaves a degree of freedom.
     pub fn of(rows: &DailyFrame, policy: &ExtrapolationPolicy) -> Option<Self> {
+        let drivers: Vec<&[f64]> = rows.drivers.iter().map(Vec::as_slice).collect();
         let model = match rows.weights() {
+            _ if !drivers.is_empty() => {
+                ChangePointModel::with_drivers(&rows.temperature, &rows.energy, &drivers)?
+            }
             Some(weights) => ChangePointModel::weighted(&rows.temperature, &rows.energy, &weights)?,
             None => ChangePointModel::chosen(&rows.temperature, &rows.energy)?,
         };

@@ -87,6 +87,8 @@ pub struct ChangePointModel {
     bend: Bend,
     fit: LeastSquares,
     days: usize,
+    /// Linear terms beside the temperature, whose coefficients follow its own.
+    drivers: usize,
 }
 
 impl ChangePointModel {
@@ -95,7 +97,7 @@ impl ChangePointModel {
     /// Days of which a figure is not finite are left out.
     pub fn of_kind(kind: ModelKind, temperature: &[f64], energy: &[f64]) -> Option<Self> {
         let (temperature, energy) = finite_pairs(temperature, energy);
-        Search::new(&temperature, &energy, None)?.best(kind)
+        Search::new(&temperature, &energy, None, &[])?.best(kind)
     }
 
     /// The kind with the lowest Bayesian information criterion; none when no kind leaves a degree of freedom (M&V §4.3).
@@ -110,7 +112,7 @@ impl ChangePointModel {
     /// ```
     pub fn chosen(temperature: &[f64], energy: &[f64]) -> Option<Self> {
         let (temperature, energy) = finite_pairs(temperature, energy);
-        Self::of_search(&Search::new(&temperature, &energy, None)?)
+        Self::of_search(&Search::new(&temperature, &energy, None, &[])?)
     }
 
     /// As [`chosen`](Self::chosen), with a weight for each row, which must all be finite; the mean of the weights is 1.
@@ -118,14 +120,35 @@ impl ChangePointModel {
         if weights.len() != energy.len() || temperature.len() != energy.len() {
             return None;
         }
-        Self::of_search(&Search::new(temperature, energy, Some(weights))?)
+        Self::of_search(&Search::new(temperature, energy, Some(weights), &[])?)
+    }
+
+    /// The model of a kind that fits best together with further columns, whose coefficients follow its own; all figures must
+    /// be finite.
+    pub(super) fn beside(
+        kind: ModelKind,
+        temperature: &[f64],
+        energy: &[f64],
+        weights: Option<&[f64]>,
+        columns: &[&[f64]],
+    ) -> Option<Self> {
+        Search::new(temperature, energy, weights, columns)?.best(kind)
+    }
+
+    /// As [`chosen`](Self::chosen), with linear terms beside the temperature; all figures must be finite.
+    pub fn with_drivers(temperature: &[f64], energy: &[f64], drivers: &[&[f64]]) -> Option<Self> {
+        let is_whole = |column: &&[f64]| column.len() == energy.len();
+        if temperature.len() != energy.len() || !drivers.iter().all(is_whole) {
+            return None;
+        }
+        Self::of_search(&Search::new(temperature, energy, None, drivers)?)
     }
 
     fn of_search(search: &Search<'_>) -> Option<Self> {
         let energy = search.energy;
         let mut chosen: Option<Self> = None;
         for kind in ModelKind::ALL {
-            if energy.len() <= kind.parameters() {
+            if energy.len() <= kind.parameters() + search.further.len() {
                 continue;
             }
             let Some(model) = search.best(kind) else {
@@ -151,12 +174,22 @@ impl ChangePointModel {
         self.days
     }
 
-    /// Days beyond the number of coefficients; 0 for a fit of fewer days.
-    pub fn degrees_of_freedom(&self) -> usize {
-        self.days.saturating_sub(self.kind.parameters())
+    /// Parameters, those of the drivers included.
+    pub fn parameters(&self) -> usize {
+        self.kind.parameters() + self.drivers
     }
 
-    /// Base and slopes, in the order of M&V §4.1.
+    /// Linear terms beside the temperature.
+    pub fn drivers(&self) -> usize {
+        self.drivers
+    }
+
+    /// Days beyond the number of parameters; 0 for a fit of fewer days.
+    pub fn degrees_of_freedom(&self) -> usize {
+        self.days.saturating_sub(self.parameters())
+    }
+
+    /// Base and slopes, in the order of M&V §4.1, then those of the drivers.
     pub fn coefficients(&self) -> &[f64] {
         &self.fit.coefficients
     }
@@ -178,10 +211,10 @@ impl ChangePointModel {
     /// Bayesian information criterion.
     pub fn bic(&self) -> f64 {
         let n = share_of(self.days);
-        n * (self.fit.sse / n + 1e-12).ln() + share_of(self.kind.parameters()) * n.ln()
+        n * (self.fit.sse / n + 1e-12).ln() + share_of(self.parameters()) * n.ln()
     }
 
-    /// Energy of a day of that mean temperature.
+    /// Energy of a day of that mean temperature on which all drivers are 0.
     pub fn at(&self, temperature: f64) -> f64 {
         dot(&self.terms(temperature), &self.fit.coefficients)
     }
@@ -243,13 +276,19 @@ struct Search<'a> {
     temperature: Vec<f64>,
     scaled: Vec<f64>,
     ones: Vec<f64>,
+    further: Vec<Vec<f64>>,
     grid: Vec<Candidate>,
     /// Gain in the sum of squares below which a candidate is no better.
     noise: f64,
 }
 
 impl<'a> Search<'a> {
-    fn new(temperature: &[f64], energy: &'a [f64], weights: Option<&[f64]>) -> Option<Self> {
+    fn new(
+        temperature: &[f64],
+        energy: &'a [f64],
+        weights: Option<&[f64]>,
+        further: &[&[f64]],
+    ) -> Option<Self> {
         if energy.len() < FEWEST_DAYS {
             return None;
         }
@@ -269,6 +308,10 @@ impl<'a> Search<'a> {
             temperature: column(&|t| t),
             scaled: scaled(energy.to_vec(), weights),
             ones: column(&|_| 1.0),
+            further: further
+                .iter()
+                .map(|column| scaled(column.to_vec(), weights))
+                .collect(),
             energy,
             grid,
             noise: NOISE_OF_SQUARES * dot(energy, energy),
@@ -281,10 +324,11 @@ impl<'a> Search<'a> {
             bend,
             fit,
             days: self.energy.len(),
+            drivers: self.further.len(),
         };
         let straight = || {
-            let fit = LeastSquares::fit(&[&self.ones, &self.temperature], &self.scaled)?;
-            Some((Bend::Straight, fit))
+            let straight: Vec<&[f64]> = vec![&self.ones, &self.temperature];
+            Some((Bend::Straight, self.fitted(straight)?))
         };
         match kind {
             ModelKind::TwoParameter => straight(),
@@ -328,13 +372,18 @@ impl<'a> Search<'a> {
         self.first_best(pairs)
     }
 
+    fn fitted<'s>(&'s self, mut design: Vec<&'s [f64]>) -> Option<LeastSquares> {
+        design.extend(self.further.iter().map(Vec::as_slice));
+        LeastSquares::fit(&design, &self.scaled)
+    }
+
     fn first_best<'s>(
         &'s self,
         candidates: impl Iterator<Item = (Bend, Vec<&'s [f64]>)>,
     ) -> Option<(Bend, LeastSquares)> {
         let mut best: Option<(Bend, LeastSquares)> = None;
         for (bend, design) in candidates {
-            let Some(fit) = LeastSquares::fit(&design, &self.scaled) else {
+            let Some(fit) = self.fitted(design) else {
                 continue;
             };
             if best.as_ref().is_none_or(|(_, best)| {

@@ -21,6 +21,18 @@ pub struct DailyRule<'a> {
     pub min_coverage: f64,
     /// Hours of the day that begins at a stamp: 24, or 23 and 25 where the site's clocks change.
     pub hours_of_day: &'a dyn Fn(i64) -> f64,
+    /// Whether the clock on the wall shows the hour of a stamp twice: its one sample stands for both.
+    pub shown_twice: &'a dyn Fn(i64) -> bool,
+}
+
+impl DailyRule<'_> {
+    /// How often the clock on the wall showed the hour of a stamp.
+    fn passes(&self, stamp: i64) -> u8 {
+        match (self.shown_twice)(stamp) {
+            true => 2,
+            false => 1,
+        }
+    }
 }
 
 impl DailyRule<'static> {
@@ -28,6 +40,7 @@ impl DailyRule<'static> {
     pub const DEFAULT: Self = Self {
         min_coverage: 0.9,
         hours_of_day: &|_| 24.0,
+        shown_twice: &|_| false,
     };
 }
 
@@ -49,6 +62,8 @@ pub struct DailyFrame {
     pub temperature: Vec<f64>,
     /// Of a day, in the meter's unit times hours; of a bill the mean of its days, in its own unit.
     pub energy: Vec<f64>,
+    /// Columns of a model beside the temperature, in its order; empty for a model of temperature alone.
+    pub drivers: Vec<Vec<f64>>,
     /// What stands behind each row of bills; empty where every row is one day.
     pub bills: Vec<BilledDays>,
     /// Days whose samples cover too little.
@@ -110,8 +125,8 @@ impl DailyFrame {
                 equip: frame.equip().to_owned(),
             })?;
         let mut daily = Self::default();
-        let weather = daily.mean_temperatures(&samples(frame, oat, window));
-        for (day, metered) in metered_days(&samples(frame, rate, window)) {
+        let weather = daily.mean_temperatures(samples(frame, oat, window), rule);
+        for (day, metered) in metered_days(&samples(frame, rate, window), rule) {
             let Some(temperature) = weather.get(&day) else {
                 continue;
             };
@@ -162,6 +177,11 @@ impl DailyFrame {
             days: those(&self.days, &keep),
             temperature: those(&self.temperature, &keep),
             energy: those(&self.energy, &keep),
+            drivers: self
+                .drivers
+                .iter()
+                .map(|column| those(column, &keep))
+                .collect(),
             bills: those(&self.bills, &keep),
             dropped: self.dropped,
             screened: self.screened,
@@ -179,21 +199,31 @@ impl DailyFrame {
     }
 
     /// Means by day, and counts what is screened.
-    fn mean_temperatures(&mut self, samples: &[(i64, f64)]) -> BTreeMap<i64, f64> {
-        let mut sums: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
-        for (stamp, temperature) in samples {
-            if (COLDEST..=HOTTEST).contains(temperature) {
-                let (sum, count) = sums.entry(day_of(*stamp)).or_default();
-                *sum += temperature;
-                *count += 1;
-            } else {
-                self.screened += 1;
-            }
-        }
-        sums.into_iter()
-            .map(|(day, (sum, count))| (day, sum / numeric::share_of(count)))
-            .collect()
+    fn mean_temperatures(
+        &mut self,
+        mut samples: Vec<(i64, f64)>,
+        rule: DailyRule<'_>,
+    ) -> BTreeMap<i64, f64> {
+        let all = samples.len();
+        samples.retain(|(_, temperature)| (COLDEST..=HOTTEST).contains(temperature));
+        self.screened += all - samples.len();
+        daily_means(&samples, rule)
     }
+}
+
+/// Means by day since 1970.
+pub(super) fn daily_means(samples: &[(i64, f64)], rule: DailyRule<'_>) -> BTreeMap<i64, f64> {
+    let mut sums: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
+    for (stamp, value) in samples {
+        let (sum, count) = sums.entry(day_of(*stamp)).or_default();
+        for _ in 0..rule.passes(*stamp) {
+            *sum += value;
+            *count += 1;
+        }
+    }
+    sums.into_iter()
+        .map(|(day, (sum, count))| (day, sum / numeric::share_of(count)))
+        .collect()
 }
 
 /// What the meter says of a day.
@@ -205,7 +235,7 @@ struct MeteredDay {
 }
 
 /// By day since 1970; empty below two samples, of which nobody knows how long they stand.
-fn metered_days(samples: &[(i64, f64)]) -> BTreeMap<i64, MeteredDay> {
+fn metered_days(samples: &[(i64, f64)], rule: DailyRule<'_>) -> BTreeMap<i64, MeteredDay> {
     let stamps: Vec<i64> = samples.iter().map(|sample| sample.0).collect();
     let mut days: BTreeMap<i64, MeteredDay> = BTreeMap::new();
     let Some(step) = numeric::median_step(&stamps) else {
@@ -218,14 +248,15 @@ fn metered_days(samples: &[(i64, f64)]) -> BTreeMap<i64, MeteredDay> {
             nanos(next.saturating_sub(*stamp)) / nanos(HOUR)
         });
         let day = days.entry(day_of(*stamp)).or_default();
-        day.energy += rate * gap.min(step);
-        day.hours += step;
+        let passes = f64::from(rule.passes(*stamp));
+        day.energy += passes * rate * gap.min(step);
+        day.hours += passes * step;
     }
     days
 }
 
 /// Samples within a window, in the order of time.
-fn samples(frame: &Frame<'_>, values: &[f64], window: Window) -> Vec<(i64, f64)> {
+pub(super) fn samples(frame: &Frame<'_>, values: &[f64], window: Window) -> Vec<(i64, f64)> {
     frame
         .stamps()
         .iter()
@@ -312,6 +343,7 @@ mod tests {
             let rule = DailyRule {
                 min_coverage: 1.0,
                 hours_of_day,
+                ..DailyRule::DEFAULT
             };
             let daily = DailyFrame::of(&Frame::whole(&table), "power", Window::OPEN, rule).unwrap();
             (daily.len(), daily.dropped)
@@ -321,6 +353,22 @@ mod tests {
             whole(&|day| if day == since_2023(0) { 23.0 } else { 24.0 }),
             (2, 0)
         );
+    }
+
+    #[test]
+    fn an_hour_that_is_shown_twice_counts_twice() {
+        let table = hourly(
+            1,
+            |hour| if hour == 1 { 75.0 } else { 50.0 },
+            |hour| if hour == 1 { 110.0 } else { 10.0 },
+        );
+        let rule = DailyRule {
+            min_coverage: 1.0,
+            hours_of_day: &|_| 25.0,
+            shown_twice: &|stamp| stamp == since_2023(0) + HOUR,
+        };
+        let daily = DailyFrame::of(&Frame::whole(&table), "power", Window::OPEN, rule).unwrap();
+        assert_eq!((daily.energy, daily.temperature), (vec![450.0], vec![52.0]));
     }
 
     #[test]

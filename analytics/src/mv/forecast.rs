@@ -80,7 +80,8 @@ pub struct ForecastSaving {
     /// Either the totals, or why there are none.
     pub totals: Result<SavingTotals, SavingDecline>,
     pub coverage: Coverage,
-    /// By how much extrapolation widens the band, rounded; 1 for the exact kernel, none where nothing widens.
+    /// By how much extrapolation widens the band, rounded, whether the policy lets it or not; 1 for the exact kernel, none
+    /// where nothing extrapolates.
     pub extrapolation_factor: Option<f64>,
     /// Whether the reporting period's mean temperature is that of the fit (SEP range rule).
     pub range_valid: bool,
@@ -101,13 +102,14 @@ impl ForecastSaving {
         });
         let coverage = Coverage::of(&baseline.domain, &baseline.model, &usable, policy);
         let projection = Projection::of(baseline, &usable);
-        let widening = projection.widening(kernel, &coverage, policy);
+        let widening = projection.widening(kernel, &coverage);
+        let applied = widening.filter(|_| policy.widen_fsu);
         let totals = if usable.is_empty() {
             Err(SavingDecline::NoReportingDays)
         } else if coverage.tier == CoverageTier::Severe && policy.decline {
             Err(SavingDecline::SevereExtrapolation)
         } else {
-            Ok(projection.totals(kernel, widening))
+            Ok(projection.totals(kernel, applied))
         };
         Self {
             kernel,
@@ -236,17 +238,12 @@ impl<'a> Projection<'a> {
     }
 
     /// How much wider the band is than with all weather moved into the support.
-    fn widening(
-        &self,
-        kernel: Kernel,
-        coverage: &Coverage,
-        policy: &ExtrapolationPolicy,
-    ) -> Option<f64> {
+    fn widening(&self, kernel: Kernel, coverage: &Coverage) -> Option<f64> {
         if kernel == Kernel::Exact {
             return Some(1.0);
         }
         let extrapolates = matches!(coverage.tier, CoverageTier::Moderate | CoverageTier::Severe);
-        if !extrapolates || !policy.widen_fsu {
+        if !extrapolates {
             return None;
         }
         let (model, domain) = (&self.baseline.model, &self.baseline.domain);

@@ -1,11 +1,15 @@
 //! Measurement and verification: what a meter would have used, and what was saved.
 //!
 //! - [`daily`]: energy and weather of every day.
+//! - [`drivers`]: what a model knows of a day beside its temperature.
 //! - [`change_point`]: energy of a day over its outdoor temperature; [`least_squares`] fits it.
 //! - [`degree_days`]: energy of a bill over degree days; [`model`] is either.
 //! - [`statistics`], [`baseline`]: how well that fits, and whether it is good enough.
 //! - [`coverage`]: how far a model is asked about weather that it has not seen.
 //! - [`forecast`]: the baseline projected onto the reporting period.
+//! - [`methods`]: savings by backcast, at standard conditions, by chaining; [`proposal`] of a method; [`sep`] validity, with
+//!   [`distributions`].
+//! - [`project`]: all entries of a configuration; [`trended`] is one meter; [`rows`] are what is answered.
 //!
 //! Source: CAMBER M&V capability.
 
@@ -14,12 +18,20 @@ pub mod change_point;
 pub mod coverage;
 pub mod daily;
 pub mod degree_days;
+pub mod distributions;
+pub mod drivers;
 pub mod forecast;
 pub mod least_squares;
+pub mod methods;
 pub mod model;
+pub mod project;
+pub mod proposal;
+pub mod rows;
+pub mod sep;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
+pub mod trended;
 
 pub use self::baseline::{Baseline, FullYear};
 pub use self::change_point::{ChangePointModel, ModelKind};
@@ -29,4 +41,7 @@ pub use self::degree_days::{BaseSearch, DegreeDayKind, DegreeDayModel};
 pub use self::forecast::{ForecastSaving, Kernel, Projection, SavingDecline, SavingTotals};
 pub use self::least_squares::LeastSquares;
 pub use self::model::BaselineModel;
+pub use self::project::SiteDays;
+pub use self::rows::{MvFinding, MvRule};
 pub use self::statistics::{AcceptanceLimit, FitStatistics};
+pub use self::trended::MvError;

@@ -34,7 +34,7 @@ impl BaselineModel {
     /// Parameters, of which degrees of freedom are counted off.
     pub fn parameters(&self) -> usize {
         match self {
-            Self::ChangePoint(model) => model.kind().parameters(),
+            Self::ChangePoint(model) => model.parameters(),
             Self::DegreeDays(model) => model.kind().parameters(),
         }
     }
@@ -76,10 +76,17 @@ impl BaselineModel {
         }
     }
 
-    /// What drives the energy of a row: its temperature, or its degree days a day.
+    /// What drives the energy of a row: its temperature and the columns beside it, or its degree days a day.
     pub fn drivers(&self, frame: &DailyFrame, row: usize) -> Vec<f64> {
         match self {
-            Self::ChangePoint(_) => vec![frame.temperature.get(row).copied().unwrap_or(f64::NAN)],
+            Self::ChangePoint(model) => {
+                let of_row = |column: &[f64]| column.get(row).copied().unwrap_or(f64::NAN);
+                let further = frame.drivers.iter().take(model.drivers());
+                [of_row(&frame.temperature)]
+                    .into_iter()
+                    .chain(further.map(|column| of_row(column)))
+                    .collect()
+            }
             Self::DegreeDays(model) => model.drivers(frame, row),
         }
     }
@@ -87,7 +94,11 @@ impl BaselineModel {
     /// The columns of the design for these drivers.
     pub fn terms(&self, drivers: &[f64]) -> Vec<f64> {
         match self {
-            Self::ChangePoint(model) => model.terms(drivers.first().copied().unwrap_or(f64::NAN)),
+            Self::ChangePoint(model) => {
+                let mut terms = model.terms(drivers.first().copied().unwrap_or(f64::NAN));
+                terms.extend(drivers.iter().skip(1));
+                terms
+            }
             Self::DegreeDays(_) => [1.0].into_iter().chain(drivers.iter().copied()).collect(),
         }
     }

@@ -51,10 +51,27 @@ const VOLUMES: [(&[&str], f64); 4] = [
     (&["m3", "m³"], CUBIC_FEET_PER_CUBIC_METRE),
 ];
 
-/// Heat of natural gas by the factor set `energy_star_thermal_2015`, kBtu per cubic foot and per cubic metre.
-const ENERGY_STAR_GAS: [(GasRegion, f64, f64); 2] = [
-    (GasRegion::UnitedStates, 1.026, 36.303),
-    (GasRegion::Canada, 1.031, 36.425),
+/// Heat of natural gas by the factor set `energy_star_thermal_2015`, kBtu per ft3, CCF, Mcf and m3; its Canadian figures are
+/// rounded each for itself.
+const ENERGY_STAR_GAS: [(GasRegion, [(&str, f64); 4]); 2] = [
+    (
+        GasRegion::UnitedStates,
+        [
+            ("ft3", 1.026),
+            ("CCF", 102.6),
+            ("Mcf", 1_026.0),
+            ("m3", 36.303),
+        ],
+    ),
+    (
+        GasRegion::Canada,
+        [
+            ("ft3", 1.031),
+            ("CCF", 103.143),
+            ("Mcf", 1_031.0),
+            ("m3", 36.425),
+        ],
+    ),
 ];
 
 /// The energy that a meter counts, and what one of it is in the units of the report.
@@ -163,7 +180,7 @@ impl MeterUnit {
             Some((_, volume, cubic_feet)) => {
                 let heat = heat
                     .map(|heat| heat * cubic_feet)
-                    .or_else(|| region.map(|region| gas_heat(region, volume, *cubic_feet)));
+                    .or_else(|| gas_heat(region?, volume));
                 (*volume, heat)
             }
             None => POWERS
@@ -199,15 +216,10 @@ fn unknown_rate(section: &Section<'_>, name: &str) -> ConfigError {
 }
 
 /// Heat of one volume of natural gas, kBtu.
-fn gas_heat(region: GasRegion, volume: &str, cubic_feet: f64) -> f64 {
-    let (_, of_foot, of_metre) = ENERGY_STAR_GAS
-        .into_iter()
-        .find(|(of, _, _)| *of == region)
-        .unwrap_or(ENERGY_STAR_GAS[0]);
-    match volume {
-        "m3" => of_metre,
-        _ => of_foot * cubic_feet,
-    }
+fn gas_heat(region: GasRegion, volume: &str) -> Option<f64> {
+    let (_, heats) = ENERGY_STAR_GAS.into_iter().find(|(of, _)| *of == region)?;
+    let heat = heats.into_iter().find(|(of, _)| *of == volume);
+    heat.map(|(_, kbtu)| kbtu)
 }
 
 /// Reads `1037 Btu/ft3` as kBtu per cubic foot.
@@ -298,6 +310,7 @@ mod tests {
             ("cfh", "CA", 43_862.43),
             ("m3/h", "CA", 1_549_649.9),
             ("CCF/h", "US", 4_364_971.31),
+            ("CCF/h", "CA", 4_388_072.47),
         ] {
             let units =
                 json!({"system": "ip", "factor_set": "energy_star_thermal_2015", "region": region});

@@ -10,6 +10,7 @@ pub mod drift;
 pub mod facilities;
 pub mod finding_detail;
 mod finding_rows;
+pub mod mv_summary;
 pub mod points;
 pub mod rule_params;
 pub mod rule_run;
@@ -29,6 +30,7 @@ pub fn all() -> Vec<Box<dyn Capability>> {
         Box::new(dataset_search::DatasetSearch),
         Box::new(facilities::Facilities),
         Box::new(finding_detail::FindingDetail),
+        Box::new(mv_summary::MvSummary),
         Box::new(points::Points),
         Box::new(rule_params::RuleParams),
         Box::new(rule_run::RuleRunCapability),

@@ -20,15 +20,26 @@ use crate::trends::store::{RoleFrame, ScanOptions, Selection, StoreError, Window
 /// The store cannot be read, the call's time is over, the window holds no sample of the facility, or stamps span more bins
 /// than a run can hold.
 pub fn load(call: &Call<'_>, ground: &RunGround<'_>) -> Result<Vec<RunFrame>, CapabilityError> {
+    load_on(call, ground, ground.config.resample)
+}
+
+/// The same on another grid than that of the configuration.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_on(
+    call: &Call<'_>,
+    ground: &RunGround<'_>,
+    bins: BinWidth,
+) -> Result<Vec<RunFrame>, CapabilityError> {
     let failed = |error: StoreError| call.store_failure(&error);
-    let shared = shared_points(call, ground)?;
+    let shared = shared_points(call, ground, bins)?;
     let equips: BTreeSet<String> = ground
         .equipment
         .iter()
         .map(|found| found.equip.clone())
         .collect();
     let cancelled = || call.watch.is_over();
-    let bins = ground.config.resample;
     let fluids = fluids(ground);
     let built = call
         .store()
@@ -122,6 +133,7 @@ fn run_frame(
 fn shared_points(
     call: &Call<'_>,
     ground: &RunGround<'_>,
+    bins: BinWidth,
 ) -> Result<Vec<SharedPoint>, CapabilityError> {
     const ROLE: &str = "oat";
     let stored = match &ground.config.shared_oat {
@@ -163,7 +175,7 @@ fn shared_points(
             frame
         }
     };
-    let point = SharedPoint::of(&stored, ROLE, ROLE, ground.config.resample)
+    let point = SharedPoint::of(&stored, ROLE, ROLE, bins)
         .map_err(|error| CapabilityError::invalid(error.to_string()))?;
     Ok(point.into_iter().collect())
 }
