@@ -28,6 +28,8 @@ pub enum AuthCause {
     InterfaceRefuses,
     /// The password was accepted, but the session is gone with the next request.
     SessionNotKept,
+    /// The bridge may no longer act as this user; the station was not asked.
+    Withdrawn,
 }
 
 impl AuthCause {
@@ -61,6 +63,9 @@ impl AuthCause {
                 "the station may have restarted in that moment or end this user's sessions, or a proxy in between drops \
                  cookies"
             }
+            Self::Withdrawn => {
+                "the user was revoked while the call ran; bind the user again if this is not meant"
+            }
             Self::InterfaceRefuses => {
                 "check that the user's roles permit this interface, and that no proxy in between asks for a login of its own"
             }
@@ -77,6 +82,7 @@ impl AuthCause {
             Self::SessionExpired => "had ended the session before the write arrived",
             Self::InterfaceRefuses => "accepted the login but not for this interface",
             Self::SessionNotKept => "accepted the password but did not keep the session",
+            Self::Withdrawn => "was not asked to change anything",
         }
     }
 }

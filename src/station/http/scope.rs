@@ -36,8 +36,19 @@ pub struct CallScope {
     deadline: Option<Instant>,
     cancel: CancellationToken,
     count: Option<Arc<dyn RequestCount>>,
+    permit: Option<Permit>,
     /// Milliseconds that requests of the call waited for their turn in the bridge.
     waited: Arc<AtomicU64>,
+}
+
+/// Says whether the caller's writes may still be sent, or why not.
+#[derive(Clone)]
+struct Permit(Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Permit")
+    }
 }
 
 impl Default for CallScope {
@@ -47,6 +58,7 @@ impl Default for CallScope {
             deadline: None,
             cancel: CancellationToken::default(),
             count: None,
+            permit: None,
             waited: Arc::default(),
         }
     }
@@ -84,6 +96,26 @@ impl CallScope {
     pub fn with_count(mut self, count: Arc<dyn RequestCount>) -> Self {
         self.count = Some(count);
         self
+    }
+
+    /// Asks `permit` before each write of the call: a reason from it keeps the write from being sent.
+    pub fn permitted_by(
+        mut self,
+        permit: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.permit = Some(Permit(Arc::new(permit)));
+        self
+    }
+
+    /// Whether a write may still be sent.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_permit(&self) -> Result<(), String> {
+        match &self.permit {
+            Some(Permit(permit)) => permit(),
+            None => Ok(()),
+        }
     }
 
     /// A request was answered.

@@ -363,6 +363,9 @@ impl WebSession {
         outgoing: &Outgoing<'_>,
     ) -> Result<HttpResponse, StationError> {
         let WebRequest { timeout, scope, .. } = outgoing.request;
+        if let Err(reason) = scope.check_permit() {
+            return Err(self.inner.auth(AuthCause::Withdrawn, reason));
+        }
         let sent = AtomicBool::new(false);
         let answer = match self.inner.http.send(request, *timeout, scope, &sent).await {
             Ok(answer) => answer,

@@ -83,6 +83,15 @@ pub(super) fn bound_to(
     of(context.finish())
 }
 
+/// What the answer to a question counts for. Whoever reads the token in the question's state has asked nobody yet, so it
+/// is no token for the argument `confirm`.
+fn of_question(bound_to: &Digest) -> Digest {
+    let mut context = Context::new(&SHA256);
+    context.update(b"question");
+    context.update(bound_to);
+    of(context.finish())
+}
+
 /// The same value with the members of all objects in order of their names: clients may reorder them.
 fn sorted(value: &Value) -> Value {
     match value {
@@ -200,6 +209,7 @@ impl Confirmations {
             .as_ref()
             .and_then(|state| state.get(CONFIRM))
             .and_then(Value::as_str);
+        let bound_to = of_question(&bound_to);
         let is_ours = match returned {
             Some(token) if !self.redeem(token, &bound_to) => return Err(stale()),
             returned => returned.is_some(),

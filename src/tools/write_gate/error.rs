@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::request::{WriteFailure, WriteRequest};
 use crate::audit::Verdict;
 use crate::config::writes::Refusal;
-use crate::station::error::StationError;
+use crate::station::error::{AuthCause, StationError};
 use crate::station::facade::{FacadeError, Reread, WriteError};
 use crate::tools::result_value::{status_text, value_json};
 use crate::tools::station_access::{sentence, station_error};
@@ -142,6 +142,14 @@ pub fn write_error(error: WriteError, about: &About<'_>) -> ToolError {
         WriteError::Facade(FacadeError::Station(StationError::OutcomeUnknown {
             cause, ..
         })) => in_doubt(about, text).with("detail", cause),
+        WriteError::Facade(FacadeError::Station(StationError::Auth {
+            cause: AuthCause::Withdrawn,
+            detail,
+            ..
+        })) => about
+            .on(ToolError::new(ErrorCode::UserNotFound, text))
+            .with("requiresUserContext", true)
+            .with("reason", detail),
         WriteError::Facade(error) => station_error(error, about.ord),
         WriteError::NotWritable { type_spec, .. } => invalid().with("type", type_spec),
         WriteError::BadValue { given, reason, .. } => {

@@ -46,6 +46,7 @@ use crate::clock::SharedClock;
 use crate::config::policy::SharedPolicy;
 use crate::config::writes::WriteRules;
 use crate::station::facade::StationFacade;
+use crate::station::http::CallScope;
 use crate::station::ord::SlotPath;
 
 /// Kept back of a call's time, so that what a lost answer left can still be read.
@@ -275,7 +276,7 @@ impl WriteGate {
             audited: context.audited.clone(),
             write: StationWrite {
                 station: one.station,
-                scope: sending_scope(&context),
+                scope: self.sending_scope(&context),
                 ord: one.ord,
                 path: one.path,
             },
@@ -343,6 +344,17 @@ impl WriteGate {
     ) -> Result<String, ToolError> {
         let bound = bound_to(&context.principal, tool, arguments);
         self.confirmations.issue(&context.principal, bound)
+    }
+
+    /// The scope of the work: it ends before the call does, and no message goes out in the name of somebody who was revoked
+    /// since the call began.
+    fn sending_scope(&self, context: &CallContext) -> CallScope {
+        let remaining = context.remaining();
+        let kept = REREAD_TIME.min(remaining / 3);
+        let (stations, principal) = (self.stations.clone(), context.principal.clone());
+        scope(context)
+            .at_most(remaining.saturating_sub(kept))
+            .permitted_by(move || stations.may_change_station(&principal))
     }
 
     async fn begin(&self, pass: &Pass) -> Result<(StationWrite, OpenWrite), ToolError> {
@@ -447,13 +459,6 @@ fn displaced(error: &AuditError) -> Option<String> {
         "The write was not sent, because it cannot be recorded: the file {file} is not as the bridge left it: {problem}; \
          {remedy}."
     ))
-}
-
-/// The scope of the work: it ends before the call does.
-fn sending_scope(context: &CallContext) -> crate::station::http::CallScope {
-    let remaining = context.remaining();
-    let kept = REREAD_TIME.min(remaining / 3);
-    scope(context).at_most(remaining.saturating_sub(kept))
 }
 
 /// Files are written on a thread that may wait; none when that thread ended by a fault.

@@ -6,7 +6,9 @@ mod records;
 
 use mock_station::model::accounts::{ADMIN, OPERATOR, VIEWER};
 use niagara_bridge::audit::AuditOptions;
-use niagara_bridge::tools::write_gate::WriteRequest;
+use niagara_bridge::identity::{Vault, VaultKey, vault_file};
+use niagara_bridge::station::facade::Given;
+use niagara_bridge::tools::write_gate::{WriteFailure, WriteRequest, Written};
 use serde_json::{Map, Value, json};
 
 use crate::office::{OTHER_POINT, OWN_POINT, Office, context, failure_of};
@@ -137,6 +139,43 @@ async fn a_question_is_no_write_and_what_never_fits_is_to_be_split() {
         .gate
         .admit(&caller, "applyWrites", &call, &three[..2]);
     assert!(two.await.is_ok(), "what never fits costs nothing");
+}
+
+/// The message is the last step of a call that may take seconds on a slow station.
+#[tokio::test]
+async fn nothing_is_sent_for_somebody_who_was_revoked_while_the_call_ran() {
+    let office = Office::new().await;
+    let arguments = Map::new();
+    let caller = context(Some(ADMIN.user));
+    let request = WriteRequest::new("setSlot", "set", OTHER_POINT, &arguments);
+    let folder = office.folder();
+    let sent = office.gate.run(&caller, request, |write| async move {
+        let key = VaultKey::from_file(&folder.join("vault.key")).expect("a key");
+        let vault = Vault::open(vault_file(folder), &key).expect("a vault");
+        assert!(vault.forget(ADMIN.user).expect("forgotten"));
+        let seen = write.station.inspect(&write.scope, &write.ord).await;
+        assert!(seen.is_ok(), "the session can still be read with: {seen:?}");
+        let facets = Given::Text("precision=i:0".to_owned());
+        let set = write
+            .station
+            .set_slot(&write.scope, &write.ord, "facets", &facets);
+        let change = set.await.map_err(WriteFailure::Station)?;
+        Ok(Written::new(change))
+    });
+    let error = sent.await.expect_err("revoked");
+    assert_eq!(error.code.code(), -32011, "{error:?}");
+    for part in ["was not asked", "revoked while the call ran"] {
+        assert!(error.message.contains(part), "{}", error.message);
+    }
+    assert_eq!(error.data["user"], ADMIN.user);
+    assert_eq!(office.site.writes(), []);
+    let line = office.last_line(1, 1);
+    assert_eq!(
+        (&line["outcome"], &line["errorCode"]),
+        (&json!("failed"), &json!("-32011"))
+    );
+    let arguments = write(OWN_POINT, json!(21));
+    office.answer(OPERATOR, "writePoint", arguments).await;
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use mock_station::model::accounts::ADMIN;
@@ -152,12 +154,22 @@ async fn a_client_that_repeats_calls_is_asked_by_the_answer() {
     );
     assert_eq!(office.site.writes(), []);
     let state = asked["requestState"].as_str().expect("a state");
+    let (body, _) = state.split_once('.').expect("a seal");
+    let body = URL_SAFE_NO_PAD.decode(body).expect("Base64");
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    let mut by_token = arguments.clone();
+    by_token["confirm"] = body["confirm"].clone();
+    let by_token = office.call_as(ADMIN, "writePoint", by_token).await;
+    assert_eq!(by_token["isError"], true, "nobody was asked: {by_token}");
+    assert_eq!(office.site.writes(), []);
+    let asked = call(json!({}), None).await;
+    let state = asked["requestState"].as_str().expect("a state");
     let answer = call(yes.clone(), Some(state)).await;
     assert_eq!(answer["isError"], false, "{answer}");
     let again = call(yes, Some(state)).await;
     assert_eq!(again["isError"], true, "an answer counts once: {again}");
     assert_eq!(office.site.writes().len(), 1);
-    assert_eq!(office.last_line(1, 3)["policy"], "confirmation");
+    assert_eq!(office.last_line(1, 4)["policy"], "confirmation");
 }
 
 #[tokio::test]
