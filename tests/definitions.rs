@@ -187,6 +187,7 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "coverage",
         "dataset_entry",
         "dataset_search",
+        "drift",
         "facilities",
         "finding_detail",
         "mv_summary",

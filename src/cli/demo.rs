@@ -1,12 +1,13 @@
 //! `demo`: a stand-in station and a bridge to it, ready to be connected to.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use chrono::{NaiveDate, TimeDelta};
+use chrono::{DateTime, Datelike, Months, NaiveDate, TimeDelta, Utc};
 use mock_station::clock::{StationClock, SystemClock};
 use mock_station::model::{SharedStation, accounts};
 use mock_station::server::MockStation;
@@ -65,7 +66,7 @@ pub async fn run(options: DemoOptions, log: &LogOptions) -> anyhow::Result<Endin
     let station = start_station()
         .await
         .context("the stand-in station cannot start")?;
-    let run_config = take_run_config(folder.path(), SystemClock::new().now().date_naive())?;
+    let run_config = take_run_config(folder.path(), SystemClock::new().now())?;
     let mut config = demo_config(
         &station.url(),
         &token,
@@ -108,18 +109,21 @@ async fn start_station() -> anyhow::Result<MockStation> {
         .await?)
 }
 
-/// The run configuration of the demo site: what `camber init-config` makes of its model.
+/// The run configuration of the demo site: what `camber init-config` makes of its model, and windows of its history.
 pub const RUN_CONFIG: &str = include_str!("../../knowledge/harborview-run.yaml");
+
+/// The month in which a station is started whose history [`RUN_CONFIG`] has its dates of, counted from the year 0.
+const MONTH_OF_RUN_CONFIG: i32 = 2026 * 12 + 11;
 
 /// Days of the demo station's history; those behind the baseline year are reported.
 const HISTORY_DAYS: i64 = 400;
 const BASELINE_DAYS: i64 = 365;
 
 /// Makes sure that the demo has its run configuration; one from an earlier run is left as it is.
-fn take_run_config(data_dir: &Path, today: NaiveDate) -> anyhow::Result<PathBuf> {
+fn take_run_config(data_dir: &Path, now: DateTime<Utc>) -> anyhow::Result<PathBuf> {
     let file = data_dir.join("harborview-run.yaml");
     if !file.exists() {
-        write_whole(&file, &with_savings(RUN_CONFIG, today))?;
+        write_whole(&file, &with_savings(&run_config(now), now.date_naive()))?;
     }
     Ok(file)
 }
@@ -137,6 +141,29 @@ fn with_savings(config: &str, today: NaiveDate) -> String {
              \x20 period: ['{first}', '{year_end}']\n  reporting_period: ['{reporting}', '{last}']\n"
         ),
     )
+}
+
+/// The run configuration of a station that is started now: its dates are moved by whole months, as the planted faults are.
+pub fn run_config(now: DateTime<Utc>) -> String {
+    let local = now.with_timezone(&chrono_tz::America::New_York);
+    let month = local.year() * 12 + i32::try_from(local.month()).unwrap_or_default();
+    let later = month - MONTH_OF_RUN_CONFIG;
+    // Only quoted texts are dates.
+    let parts = RUN_CONFIG.split('"').map(|part| moved(part, later));
+    parts.collect::<Vec<_>>().join("\"")
+}
+
+/// A date so many months later; any other text as it is.
+fn moved(text: &str, months: i32) -> Cow<'_, str> {
+    let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") else {
+        return Cow::Borrowed(text);
+    };
+    let by = Months::new(months.unsigned_abs());
+    let moved = match months < 0 {
+        true => date.checked_sub_months(by),
+        false => date.checked_add_months(by),
+    };
+    moved.map_or(Cow::Borrowed(text), |date| Cow::Owned(date.to_string()))
 }
 
 fn write_whole(file: &Path, text: &str) -> anyhow::Result<()> {
@@ -281,7 +308,7 @@ mod tests {
     #[test]
     fn the_meters_of_the_demo_have_a_baseline_year_and_the_days_since() {
         let folder = tempfile::tempdir().expect("folder");
-        let today = NaiveDate::from_ymd_opt(2026, 5, 10).expect("a date");
+        let today: DateTime<Utc> = "2026-05-10T15:00:00Z".parse().expect("a time");
         let file = take_run_config(folder.path(), today).expect("written");
         let read = crate::camber::run_config::RunConfigFile::read(&file).expect("a configuration");
         let entries = read.config.mv_entries().expect("entries");
@@ -339,6 +366,29 @@ mod tests {
         assert!(
             said.contains("cannot be used") && said.contains("not a list"),
             "{said}"
+        );
+    }
+
+    #[test]
+    fn the_run_configuration_has_the_dates_of_its_station() {
+        let section = |now: &str| {
+            let text = run_config(now.parse().expect("a time"));
+            let folder = tempfile::tempdir().expect("folder");
+            let file = folder.path().join("run.yaml");
+            std::fs::write(&file, &text).expect("write");
+            let read = crate::camber::run_config::RunConfigFile::read(&file).expect("readable");
+            (text, read.config.drift.expect("a drift section"))
+        };
+        let (text, drift) = section("2026-11-30T22:00:00Z");
+        assert_eq!(text, RUN_CONFIG);
+        let current = drift.families[0].current.clone().expect("a window");
+        assert_eq!(current.start.as_deref(), Some("2026-04-01"));
+        // Still January on the wall clock of the site.
+        let (_, earlier) = section("2026-02-01T03:00:00Z");
+        let current = earlier.families[0].current.clone().expect("a window");
+        assert_eq!(
+            (current.start.as_deref(), current.end.as_deref()),
+            (Some("2025-06-01"), Some("2025-10-01"))
         );
     }
 

@@ -265,10 +265,12 @@ mod tests {
     #[test]
     fn the_shipped_configuration_of_the_demo_site_is_what_its_model_gives() {
         let model = KnowledgeModel::new(demo_model::harborview().unwrap());
-        assert_eq!(
-            draft(&model, &facility()).unwrap(),
-            crate::cli::demo::RUN_CONFIG
-        );
+        let shipped = crate::cli::demo::RUN_CONFIG;
+        let derived = match shipped.split_once("\n# Windows of the demo's history") {
+            Some((derived, _)) => format!("{derived}\n"),
+            None => shipped.to_owned(),
+        };
+        assert_eq!(draft(&model, &facility()).unwrap(), derived);
     }
 
     #[test]

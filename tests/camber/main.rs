@@ -2,9 +2,11 @@
 
 mod cancelled_runs;
 mod command;
+mod drift;
 #[path = "../support/fault_table.rs"]
 mod fault_table;
 mod figures;
+mod harborview_drift;
 mod harborview_faults;
 #[path = "../support/judged_site.rs"]
 mod judged_site;

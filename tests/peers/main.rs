@@ -5,6 +5,7 @@
 
 mod browser;
 mod camber_capabilities;
+mod camber_drift;
 mod camber_mv;
 mod camber_rules;
 mod camber_store;

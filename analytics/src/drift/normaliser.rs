@@ -141,13 +141,10 @@ pub fn is_constant(baseline: &[f64], most_variation: f64) -> bool {
     numeric::std_sample(&values) / numeric::mean(&values) <= most_variation
 }
 
-/// The span to ask for of a constant normaliser, so that a level holds near its median.
-pub fn constant_span(span: f64, usable_loads: &[f64]) -> f64 {
-    let median = numeric::median(usable_loads);
-    match median.is_nan() {
-        true => span,
-        false => span + 2.0 * CONSTANT_SHARE * median,
-    }
+/// The span to ask for of a constant normaliser: more than its own, so that a level is fitted that holds near its median.
+pub fn constant_span(usable_loads: &[f64]) -> f64 {
+    let span = numeric::max(usable_loads) - numeric::min(usable_loads);
+    span + 2.0 * CONSTANT_SHARE * numeric::median(usable_loads)
 }
 
 #[cfg(test)]
@@ -192,6 +189,7 @@ mod tests {
         assert_eq!((gate.percent, gate.source), (37.0, "learned_vfd_floor"));
         assert_eq!(SpeedGate::of(None, &[]), SpeedGate::DEFAULT);
         assert!(is_constant(&[80.0, 80.1, 79.9], 0.02) && !is_constant(&[], 0.02));
-        assert_eq!(constant_span(10.0, &[80.0, 80.0]), 18.0);
+        assert_eq!(constant_span(&[79.0, 80.0, 81.0]), 10.0);
+        assert!(constant_span(&[]).is_nan());
     }
 }

@@ -433,18 +433,16 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The rows of an equipment that stores what a detector needs; none when it cannot run there.
+/// The rows of an equipment that stores what a detector needs; none when it cannot run there. A point of the site alone
+/// makes nothing to judge.
 fn resolved<'f>(
     inputs: &Inputs,
     frame: &'f RunFrame,
     roles: &'f BTreeSet<String>,
 ) -> Option<Side<'f>> {
-    let own = roles
-        .iter()
-        .map(String::as_str)
-        .filter(|role| frame.stores(role));
-    let side = Side::whole(frame.seen(roles)).trimmed(own);
-    (!side.is_empty() && inputs.are_there(|role| frame.has(role))).then_some(side)
+    let stores_some = roles.iter().any(|role| frame.stores(role));
+    let side = Side::whole(frame.seen(roles));
+    (stores_some && !side.is_empty() && inputs.are_there(|role| frame.has(role))).then_some(side)
 }
 
 fn decline(frame: &RunFrame, rule: &str, reason: &str, told: &str) -> Judged {

@@ -34,26 +34,6 @@ impl<'a> Side<'a> {
         Self::of(frame, Window::OPEN)
     }
 
-    /// The same rows without those before the first and behind the last sample of any of these roles: the grid of an
-    /// equipment that stored nothing else.
-    #[must_use]
-    pub fn trimmed<'r>(mut self, roles: impl Iterator<Item = &'r str>) -> Self {
-        let columns: Vec<&[f64]> = roles.filter_map(|role| self.column(role)).collect();
-        let first = columns
-            .iter()
-            .filter_map(|column| column.iter().position(|value| !value.is_nan()))
-            .min();
-        let last = columns
-            .iter()
-            .filter_map(|column| column.iter().rposition(|value| !value.is_nan()))
-            .max();
-        self.rows = match first.zip(last) {
-            Some((first, last)) => self.rows.start + first..self.rows.start + last + 1,
-            None => self.rows.start..self.rows.start,
-        };
-        self
-    }
-
     /// Those of the rows that lie in a window.
     #[must_use]
     pub fn within(&self, window: Window) -> Self {
@@ -156,26 +136,5 @@ mod tests {
             end: None,
         });
         assert_eq!((later.len(), later.whole_median("oat")), (24, Some(35.5)));
-    }
-
-    #[test]
-    fn rows_outside_of_the_samples_of_a_detector_are_not_there() {
-        let table = RoleFrame {
-            stamps: (0..6).map(|row| row * HOUR).collect(),
-            columns: [
-                ("oat".to_owned(), vec![1.0; 6]),
-                (
-                    "power".to_owned(),
-                    vec![f64::NAN, 2.0, f64::NAN, 4.0, f64::NAN, f64::NAN],
-                ),
-            ]
-            .into(),
-            ..RoleFrame::default()
-        };
-        let side = Side::whole(Frame::whole(&table)).trimmed(["power"].into_iter());
-        assert_eq!(side.stamps(), [HOUR, 2 * HOUR, 3 * HOUR]);
-        assert_eq!(side.median("power", &[true, true, false]), Some(2.0));
-        let none = Side::whole(Frame::whole(&table)).trimmed(["airflow"].into_iter());
-        assert!(none.is_empty());
     }
 }

@@ -28,6 +28,7 @@ pub fn all() -> Vec<Box<dyn Capability>> {
         Box::new(coverage::Coverage),
         Box::new(dataset_entry::DatasetEntryCapability),
         Box::new(dataset_search::DatasetSearch),
+        Box::new(drift::DriftCapability),
         Box::new(facilities::Facilities),
         Box::new(finding_detail::FindingDetail),
         Box::new(mv_summary::MvSummary),

@@ -126,11 +126,18 @@ pub fn outcome(
         Some(Source::Store(store)) => Some(&store.facility),
         _ => None,
     };
+    let named = call
+        .policy
+        .registry()
+        .entry(ground.facility.as_str())
+        .and_then(|entry| entry.shown_name());
     let sites: Vec<String> = [&ground.config.facility_id, &ground.config.site]
         .into_iter()
         .flatten()
         .chain(of_source)
-        .cloned()
+        .map(String::as_str)
+        .chain(named)
+        .map(str::to_owned)
         .collect();
     drift::run(&DriftRun {
         entries,

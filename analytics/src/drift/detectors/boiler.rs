@@ -5,7 +5,7 @@ use crate::drift::detector::{Case, Detector, Inputs, Judged, Trace, note_confide
 use crate::drift::measure::told_sigmas;
 use crate::drift::normaliser::positive_quantile;
 use crate::drift::shift::Shift;
-use crate::drift::windows::Side;
+use crate::drift::windows::{Side, kept};
 use crate::finding::{Metrics, Severity};
 use crate::gates;
 use crate::masks;
@@ -101,7 +101,7 @@ fn ratios(side: &Side<'_>, source: HeatSource) -> Signal {
         &masks::where_value(&difference, |value| value > LEAST_DIFFERENCE),
     );
     masks::narrow(&mut rows, &masks::where_value(&heat, |value| value > 0.0));
-    let heat = super::super::windows::kept(&heat, &rows);
+    let heat = kept(&heat, &rows);
     let ratio = masks::paired(gas, &heat, |gas, heat| gas / heat);
     Signal::new(side.stamps(), ratio, heat)
 }
@@ -119,28 +119,25 @@ fn fit_rule(baseline: &Signal) -> FitRule {
     .with_covariate_span(RETURN_SPREAD)
 }
 
-/// Gas over outdoor temperature, for comparison at the same weather.
-fn gas_by_weather(side: &Side<'_>) -> Option<Signal> {
+/// Gas over outdoor temperature in the rows that tell a ratio, for comparison at the same weather.
+fn gas_by_weather(side: &Side<'_>, ratios: &Signal) -> Option<Signal> {
     let (gas, outdoor) = (side.column("gas_input_rate")?, side.column("oat")?);
-    let mut rows = masks::where_value(gas, |value| value > 0.0);
-    if let Some(status) = side.with_data("boiler_status") {
-        masks::narrow(&mut rows, &masks::where_value(status, |value| value > 0.5));
-    }
+    let rows = masks::present(&ratios.metric);
     Some(Signal::new(
         side.stamps(),
-        super::super::windows::kept(gas, &rows),
+        kept(gas, &rows),
         outdoor.to_vec(),
     ))
 }
 
 /// By which share the gas rose at the same weather; none when the weather does not tell.
-fn gas_rise(case: &Case<'_>) -> Option<f64> {
+fn gas_rise(case: &Case<'_>, [known_good, current]: [&Signal; 2]) -> Option<f64> {
     let scope = Scope {
         min_load: f64::NEG_INFINITY,
         low: f64::NEG_INFINITY,
         high: f64::INFINITY,
     };
-    let known_good = gas_by_weather(&case.baseline)?;
+    let known_good = gas_by_weather(&case.baseline, known_good)?;
     let signature = case.baselines.get_or_fit("boiler_gas_signature", || {
         LoadBaseline::fit(
             &known_good,
@@ -148,7 +145,7 @@ fn gas_rise(case: &Case<'_>) -> Option<f64> {
             None,
         )
     })?;
-    let current = gas_by_weather(&case.current)?.cleaned(&scope);
+    let current = gas_by_weather(&case.current, current)?.cleaned(&scope);
     if current.len() < ROWS {
         return None;
     }
@@ -187,14 +184,14 @@ impl Detector for BoilerEfficiency {
         let rule = fit_rule(&known_good);
         let mut caveats = Vec::new();
         let fit = || fitted(case, &known_good, &rule, &mut caveats);
-        let Some(kept) = case.baselines.get_or_fit("boiler_efficiency", fit) else {
+        let Some(known) = case.baselines.get_or_fit("boiler_efficiency", fit) else {
             return case.no_baseline(Some("no_baseline"), SUBJECT);
         };
-        let current = match (&kept.baseline.covariate, case.current.column(RETURN)) {
+        let judged = match (&known.baseline.covariate, case.current.column(RETURN)) {
             (Some(_), Some(returned)) => current.with_covariate(returned),
-            _ => current,
+            _ => current.clone(),
         };
-        let Some(shift) = Shift::of(&kept.baseline, &current, &rule.scope, ROWS) else {
+        let Some(shift) = Shift::of(&known.baseline, &judged, &rule.scope, ROWS) else {
             return case.nothing_scoreable(Some("nothing_scoreable"), SUBJECT);
         };
         if source == HeatSource::PumpSpeed {
@@ -204,10 +201,10 @@ impl Detector for BoilerEfficiency {
                     .to_owned(),
             );
         }
-        let level = kept.baseline.at_load(numeric::median(&shift.rows.load));
+        let level = known.baseline.at_load(numeric::median(&shift.rows.load));
         let relative = shift.drift / level;
         let judged = judge(relative, shift.drift_sigma);
-        let rise = gas_rise(case);
+        let rise = gas_rise(case, [&known_good, &current]);
         let (severity, attribution) = corroborated(judged, relative, rise, &mut caveats);
         let mut metrics = Metrics::new();
         metrics
@@ -215,15 +212,15 @@ impl Detector for BoilerEfficiency {
             .rounded("ratio_drift_rel", relative, 4)
             .number("ratio_drift_sigma", shift.drift_sigma)
             .rounded("ratio_baseline_level", level, 4)
-            .number("ratio_baseline_sigma", kept.baseline.sigma)
+            .number("ratio_baseline_sigma", known.baseline.sigma)
             .number("ratio_slope_per_month", shift.slope_per_month)
             .count("n_current", shift.n_current)
             .set("heat_source", source.word())
             .set(
                 "covariate",
-                kept.baseline.covariate.as_ref().map_or("", |_| RETURN),
+                known.baseline.covariate.as_ref().map_or("", |_| RETURN),
             )
-            .set("baseline_model", kept.baseline.model.word())
+            .set("baseline_model", known.baseline.model.word())
             .number_or_null("gas_rise_at_matched_oat", rise.map(|rise| round(rise, 4)))
             .set("attribution", attribution);
         note_confidence(&mut metrics, true, false);
@@ -242,7 +239,7 @@ impl Detector for BoilerEfficiency {
         };
         Judged::with(severity, metrics, summary, caveats).traced(Trace {
             name: "ratio".to_owned(),
-            sigma: kept.baseline.sigma,
+            sigma: known.baseline.sigma,
             drift: shift.drift,
             stamps: shift.rows.stamps,
             residuals: shift.residuals,

@@ -188,31 +188,34 @@ impl Detector for CoilLeak {
                 .set("coil_leak_which", self.coil.word());
             return judged;
         };
-        // A line is not carried on beyond the mixed-air temperatures that it was fitted over.
-        let mut current = current;
-        let mut beyond = 0;
-        if known.baseline.model == LoadModel::Linear {
-            let range = known.baseline.load_min..=known.baseline.load_max;
-            let clean = current.cleaned(&scope);
-            beyond = clean
-                .load
-                .iter()
-                .filter(|load| !range.contains(load))
-                .count();
-            for (metric, load) in current.metric.iter_mut().zip(&current.load) {
-                if !range.contains(load) {
-                    *metric = f64::NAN;
-                }
+        // Neither a line nor a level is carried on beyond the mixed-air temperatures that it was fitted over.
+        let shut = current.cleaned(&scope);
+        let range = known.baseline.load_min..=known.baseline.load_max;
+        let covered = |load: f64| match known.baseline.model {
+            LoadModel::Linear => range.contains(&load),
+            LoadModel::Level => known.baseline.covers(load),
+        };
+        let beyond = shut.load.iter().filter(|load| !covered(**load)).count();
+        let mut judged = current;
+        for (metric, load) in judged.metric.iter_mut().zip(&judged.load) {
+            if !covered(*load) {
+                *metric = f64::NAN;
             }
         }
-        let mut measured = match Measured::of(case, &measure, &known_good, &current) {
+        let mut measured = match Measured::of(case, &measure, &known_good, &judged) {
             Ok(measured) => measured,
             Err(_) => {
-                return self.decline(
+                let mut declined = self.decline(
                     case,
                     None,
                     "The current window has too few rows with shut valves at mixed-air temperatures of the baseline.",
                 );
+                declined
+                    .verdict
+                    .metrics
+                    .count("coil_leak_n_valve_shut", shut.len())
+                    .count("coil_leak_n_out_of_scope", beyond);
+                return declined;
             }
         };
         measured.note_no_scatter();
@@ -229,10 +232,7 @@ impl Detector for CoilLeak {
                 3,
             )
             .set("coil_leak_fan_gate", fan_gate)
-            .count(
-                "coil_leak_n_out_of_scope",
-                beyond + measured.shift.n_out_of_scope,
-            );
+            .count("coil_leak_n_out_of_scope", beyond);
         if parameters.flag("occupied_only") {
             let gate = match case.current.with_data("occupancy") {
                 Some(_) => occupancy::OccupancyBasis::Trended,

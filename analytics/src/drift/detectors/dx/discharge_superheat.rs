@@ -61,15 +61,14 @@ impl Detector for DischargeSuperheat {
         };
         let of =
             |side: &Side<'_>| signal(side, side.column(ROLE)?, normaliser, &cooling(side, false));
-        let has_load = |side: &Side<'_>| {
-            normaliser
-                .load(side)
-                .is_some_and(|load| masks::picked(&load, &cooling(side, false)).next().is_some())
+        let has_weather = |side: &Side<'_>| {
+            side.column("oat")
+                .is_some_and(|oat| masks::picked(oat, &cooling(side, false)).next().is_some())
         };
         let (Some(known_good), Some(current)) = (of(&case.baseline), of(&case.current)) else {
             return case.decline(Some("no_normalizer"), SUBJECT, NO_NORMALISER);
         };
-        if !has_load(&case.baseline) || !has_load(&case.current) {
+        if !is_water_cooled && !(has_weather(&case.baseline) && has_weather(&case.current)) {
             return case.decline(Some("no_normalizer"), SUBJECT, NO_NORMALISER);
         }
         let rule = normaliser.rule(&known_good, RANGE);

@@ -106,7 +106,7 @@ fn fit_rule(
         Mode::Variable => fit,
         Mode::Constant | Mode::StatusOnly => {
             let usable = baseline.cleaned(&scope);
-            fit.spanning(constant_span(span, &usable.load)).or_level()
+            fit.spanning(constant_span(&usable.load)).or_level()
         }
     }
 }
