@@ -6,13 +6,18 @@
 mod browser;
 mod camber_capabilities;
 mod camber_drift;
+mod camber_harborview;
 mod camber_mv;
 mod camber_rules;
 mod camber_store;
 mod camber_trust;
 mod conformance;
+#[path = "../support/fault_table.rs"]
+mod fault_table;
 #[path = "../../examples/conformance_server/fixtures/mod.rs"]
 mod fixtures;
+#[path = "../support/judged_site.rs"]
+mod judged_site;
 mod mcp_clients;
 mod nmap;
 mod programs;

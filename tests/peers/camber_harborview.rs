@@ -1,0 +1,74 @@
+//! CAMBER 0.110 itself finds the planted faults of Harborview in the store that an ingest makes of its histories.
+
+use mock_station::site::SiteName;
+use serde_json::{Value, json};
+
+use crate::fault_table::{self, HARBORVIEW_CONSEQUENCES, Judged};
+use crate::judged_site::{JudgedSite, Judgement, STRETCHES};
+use crate::programs::{Peers, observe, script};
+
+#[tokio::test]
+async fn camber_finds_the_planted_faults_of_harborview() {
+    let Some(peers) = Peers::find("camber_finds_the_planted_faults_of_harborview") else {
+        return;
+    };
+    let site = JudgedSite::new(SiteName::Harborview, &STRETCHES).await;
+    let theirs = theirs(&peers, &site).await;
+    println!("{}", fault_table::table(&site.truth, &theirs));
+    let mut wrong = fault_table::unseen(&site.truth, &theirs);
+    wrong.extend(fault_table::wrongly_blamed(
+        &site.truth,
+        &theirs,
+        &HARBORVIEW_CONSEQUENCES,
+    ));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+
+    let ours: Judged = STRETCHES
+        .map(|stretch| (stretch, site.judged(stretch)))
+        .into();
+    assert_eq!(
+        fault_table::table(&site.truth, &ours),
+        fault_table::table(&site.truth, &theirs)
+    );
+}
+
+/// The findings of the reference in all stretches, with the run configuration that the demo ships.
+async fn theirs(peers: &Peers, site: &JudgedSite) -> Judged {
+    let mut config: Value = serde_yaml::from_str(&site.run_config).expect("YAML");
+    config["source"]["store"] = json!(site.store.root());
+    let file = site.folder.path().join("theirs.json");
+    std::fs::write(&file, config.to_string()).expect("a file");
+    let runs: Vec<Value> = STRETCHES
+        .iter()
+        .map(|stretch| {
+            let (start, end) = stretch.bounds();
+            json!({
+                "facility": site.facility.as_str(),
+                "config": file,
+                "floor": 0.5,
+                "arguments": {"start": start, "end": end},
+            })
+        })
+        .collect();
+    let requests = site.folder.path().join("requests.json");
+    std::fs::write(&requests, json!({"rules": [], "runs": runs}).to_string()).expect("a file");
+    let mut python = peers.python("camber");
+    python
+        .arg(script("camber_rules.py"))
+        .args([site.store.root(), &peers.results(), &requests]);
+    let answered = observe(python).await;
+    let answers = answered["answers"].as_array().expect("answers");
+    STRETCHES
+        .into_iter()
+        .zip(answers)
+        .map(|(stretch, answer)| {
+            assert_eq!(answer["error"], Value::Null, "{}", stretch.name);
+            let findings = answer["findings"].as_array().expect("findings");
+            let judgements: Vec<Judgement> = findings
+                .iter()
+                .flat_map(|row| site.judgements(row, || row["metrics"].clone()))
+                .collect();
+            (stretch, judgements)
+        })
+        .collect()
+}
