@@ -192,6 +192,7 @@ fn the_tools_of_this_version_stand_in_the_published_order() {
         "finding_detail",
         "mv_summary",
         "points",
+        "rcx_report",
         "rule_params",
         "rule_run",
         "sensor_trust",
@@ -419,6 +420,21 @@ async fn prompts_name_their_tools_in_the_published_order() {
                 "sensor_trust",
                 "check_citations",
             ],
+        ),
+        (
+            "plan_site_visit",
+            json!({"facility_id": "hq"}),
+            &[
+                "rcx_report",
+                "sensor_trust",
+                "finding_detail",
+                "check_citations",
+            ],
+        ),
+        (
+            "rcx_executive_summary",
+            json!({"facility_id": "hq"}),
+            &["rcx_report", "check_citations"],
         ),
         (
             "sensor_trust_review",

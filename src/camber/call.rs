@@ -82,7 +82,20 @@ impl<'a> Call<'a> {
 
     /// The page of a list that the caller asked for. Nothing else may cut a list.
     pub fn page<T>(&self, list: &str, rows: Vec<T>, default: usize, order: Option<&str>) -> Vec<T> {
-        let (rows, notice) = self.page.cut(list, rows, default, order);
+        self.page_of(self.page, list, rows, default, order)
+    }
+
+    /// The page of a list whose size another argument than `limit` tells.
+    pub fn page_of<T>(
+        &self,
+        page: Page,
+        list: &str,
+        rows: Vec<T>,
+        default: usize,
+        order: Option<&str>,
+    ) -> Vec<T> {
+        let page = page.within(self.caller.caps.max_rows);
+        let (rows, notice) = page.cut(list, rows, default, order);
         let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
         notices.extend(notice);
         rows

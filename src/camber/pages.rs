@@ -11,22 +11,57 @@ pub struct Page {
     limit: Option<usize>,
     offset: usize,
     largest: usize,
+    /// The argument that tells the size.
+    argument: &'static str,
+    /// The list has a first page only.
+    is_single: bool,
+}
+
+fn number(arguments: &Map<String, Value>, name: &str) -> Option<usize> {
+    arguments
+        .get(name)
+        .and_then(Value::as_u64)
+        .and_then(|count| usize::try_from(count).ok())
 }
 
 impl Page {
     /// The page of these arguments, which are valid by their schema, for a caller who gets at most `max_rows` rows of a list:
     /// what the page tells of itself then holds, since nothing is cut behind it.
     pub fn of(arguments: &Map<String, Value>, max_rows: usize) -> Self {
-        let count = |name: &str| {
-            arguments
-                .get(name)
-                .and_then(Value::as_u64)
-                .and_then(|count| usize::try_from(count).ok())
-        };
+        Self::sized_by("limit", LARGEST, arguments).within(max_rows)
+    }
+
+    /// The page whose size is told by an argument of its own, which reaches up to `largest`.
+    pub fn sized_by(
+        argument: &'static str,
+        largest: usize,
+        arguments: &Map<String, Value>,
+    ) -> Self {
         Self {
-            limit: count("limit"),
-            offset: count("offset").unwrap_or(0),
-            largest: max_rows.clamp(1, LARGEST),
+            limit: number(arguments, argument),
+            offset: number(arguments, "offset").unwrap_or(0),
+            largest,
+            argument,
+            is_single: false,
+        }
+    }
+
+    /// The same with at most so many rows.
+    #[must_use]
+    pub fn within(self, max_rows: usize) -> Self {
+        Self {
+            largest: self.largest.min(max_rows).max(1),
+            ..self
+        }
+    }
+
+    /// The first rows, of a list that `offset` does not turn.
+    #[must_use]
+    pub fn from_the_start(self) -> Self {
+        Self {
+            offset: 0,
+            is_single: true,
+            ..self
         }
     }
 
@@ -63,9 +98,13 @@ impl Page {
         let (first, last) = (self.offset + 1, self.offset + page.len());
         let shown = format!("'{name}' shows rows {first}-{last} of {total}{order}");
         let notice = match last < total {
+            true if self.is_single => format!(
+                "{shown}: call again with a larger {} (up to {})",
+                self.argument, self.largest
+            ),
             true if size < self.largest => format!(
-                "{shown}: call again with offset={last} for the next page, or a larger limit (up to {})",
-                self.largest
+                "{shown}: call again with offset={last} for the next page, or a larger {} (up to {})",
+                self.argument, self.largest
             ),
             true => format!("{shown}: call again with offset={last} for the next page"),
             false => format!("{shown}: this is the last page"),
@@ -141,6 +180,28 @@ mod tests {
         );
         assert_eq!(cut(3).0, [4]);
         assert_eq!(page(whole).cut("rows", vec![1, 2, 3, 4], 10, None).1, None);
+    }
+
+    #[test]
+    fn a_list_may_have_an_argument_of_its_own_and_a_first_page_only() {
+        let arguments = json!({"top_n": 2, "offset": 1});
+        let page = Page::sized_by("top_n", 50, arguments.as_object().unwrap());
+        let (rows, notice) = page.cut("issues", vec![1, 2, 3, 4], 8, Some("by rank"));
+        assert_eq!(rows, [2, 3]);
+        assert_eq!(
+            notice.unwrap(),
+            "'issues' shows rows 2-3 of 4 (by rank): call again with offset=3 for the next page, or a larger top_n \
+             (up to 50)"
+        );
+        let (rows, notice) = page
+            .from_the_start()
+            .within(3)
+            .cut("gaps", vec![1, 2, 3, 4], 8, None);
+        assert_eq!(rows, [1, 2]);
+        assert_eq!(
+            notice.unwrap(),
+            "'gaps' shows rows 1-2 of 4: call again with a larger top_n (up to 3)"
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod judged_site;
 mod lakeside_faults;
 mod mv;
 mod policy;
+mod rcx_report;
 mod rule_run;
 mod sensor_trust;
 mod stdio;

@@ -8,6 +8,7 @@ mod camber_capabilities;
 mod camber_drift;
 mod camber_harborview;
 mod camber_mv;
+mod camber_rcx;
 mod camber_rules;
 mod camber_store;
 mod camber_trust;

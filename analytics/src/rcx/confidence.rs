@@ -263,8 +263,17 @@ fn sample(root: &Item<'_>, unit: Option<&Unit>) -> Component {
 }
 
 fn corroboration(input: &ReportInput<'_>, root: &Item<'_>) -> Option<Component> {
-    if !input.config.report.corroboration || !BENCHMARKED.contains(&&*root.rule) {
+    if !input.config.report.corroboration {
         return None;
+    }
+    if !BENCHMARKED.contains(&&*root.rule) {
+        return Some(Component {
+            level: None,
+            told: format!(
+                "Corroboration: not assessed, no benchmark is of {}",
+                root.rule
+            ),
+        });
     }
     Some(Component {
         level: Some(Confidence::High),

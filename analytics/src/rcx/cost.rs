@@ -405,8 +405,6 @@ pub(super) struct IssueCost {
     pub note: String,
     /// By member.
     pub estimates: Vec<Estimate>,
-    /// The member whose estimate is shown.
-    pub shown: Option<usize>,
 }
 
 /// The cost of an issue with these members, the root first.
@@ -451,7 +449,6 @@ pub(super) fn of_issue(input: &ReportInput<'_>, members: &[&Item<'_>]) -> IssueC
         annual_cost: shown.map(|(_, cost)| round(cost, 2)),
         note,
         estimates,
-        shown: shown.map(|(place, _)| place),
     }
 }
 

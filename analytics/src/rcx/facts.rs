@@ -268,7 +268,7 @@ fn caveats(ground: &Ground<'_>, index: &mut Index) {
             if seen.insert(caveat) {
                 let text = ground.input.words.text(caveat);
                 let data = json!({"rule": item.rule});
-                index.add(('V', "caveat"), GAPS, &item.equip, &text, data);
+                index.add(('V', "caveat"), GAPS, "", &text, data);
             }
         }
     }
@@ -393,12 +393,12 @@ fn of_issue(
         },
         json!({"annual_cost_usd": issue.annual_cost}),
     );
-    for (place, (estimate, item)) in draft.cost.estimates.iter().zip(&members).enumerate() {
-        if draft.cost.shown != Some(place) && (estimate.cost.is_some() || estimate.is_excluded) {
+    for (estimate, item) in draft.cost.estimates.iter().zip(&members) {
+        if estimate.cost.is_some() || estimate.is_excluded {
             add(
                 ('C', "cost"),
                 &item.equip,
-                other_cost(estimate, item),
+                member_cost(estimate, item),
                 json!({"annual_cost_usd": estimate.cost, "rule": item.rule, "excluded": estimate.is_excluded}),
             );
         }
@@ -462,14 +462,14 @@ fn of_issue(
     }
 }
 
-fn other_cost(estimate: &Estimate, item: &Item<'_>) -> String {
+fn member_cost(estimate: &Estimate, item: &Item<'_>) -> String {
     match estimate.cost {
         Some(cost) if estimate.is_excluded => format!(
             "{} would cost ${cost:.2} a year ({}), left out since it judges by the line of Guideline 36",
             item.rule, estimate.basis
         ),
         Some(cost) => format!(
-            "{} alone costs ${cost:.2} a year ({}), which overlaps",
+            "{} alone costs ${cost:.2} a year ({})",
             item.rule, estimate.basis
         ),
         None => format!("{} is left out of the cost ({})", item.rule, estimate.basis),

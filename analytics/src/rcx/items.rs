@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::ReportInput;
 use super::units::{OUTDOOR, OutdoorSource};
-use super::{DriftFinding, ReportInput};
 use crate::finding::{Judgement, Metrics, Severity, Verdict};
 use crate::run_config::{ChosenRule, ReferenceLimits};
 use crate::runner::Finding;
@@ -297,16 +297,16 @@ fn of_comparison<'a>(
     }
 }
 
-fn of_drift<'a>(input: &ReportInput<'a>, found: &'a DriftFinding) -> Item<'a> {
+fn of_drift<'a>(input: &ReportInput<'a>, found: &'a Finding) -> Item<'a> {
     Item {
         id: Some(&found.id),
         rule: Cow::Borrowed(&found.rule),
         equip: Cow::Borrowed(&found.equip),
-        place: place_of(input, &found.equip),
+        place: found.place.or_else(|| place_of(input, &found.equip)),
         verdict: Cow::Borrowed(&found.verdict),
         chosen: None,
-        is_declined: found.verdict.metrics.get("declined") == Some(&Value::Bool(true)),
-        source: None,
+        is_declined: found.is_declined(),
+        source: Some(found),
         scope: None,
     }
 }

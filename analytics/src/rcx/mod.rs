@@ -40,7 +40,7 @@ use self::items::Item;
 use self::sensors::Cause;
 use self::units::{OutdoorSource, Unit};
 use self::zone_chains::ZoneChains;
-use crate::finding::{Judgement, Verdict};
+use crate::finding::Judgement;
 use crate::run_config::{ChosenRule, RunConfig};
 use crate::run_frame::RunFrame;
 use crate::runner::units::{Cancelled, in_parallel};
@@ -71,16 +71,6 @@ impl Words for PlainWords {
     }
 }
 
-/// A finding of the drift section of a configuration.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DriftFinding {
-    /// As the capability `drift` names it.
-    pub id: String,
-    pub rule: String,
-    pub equip: String,
-    pub verdict: Verdict,
-}
-
 /// What a report is made of.
 #[derive(Clone, Copy)]
 pub struct ReportInput<'a> {
@@ -94,7 +84,8 @@ pub struct ReportInput<'a> {
     pub frames: &'a [RunFrame],
     pub outcome: &'a RunOutcome,
     pub comparisons: &'a Comparisons,
-    pub drift: &'a [DriftFinding],
+    /// Findings of the drift section of the configuration.
+    pub drift: &'a [Finding],
     /// As the configuration declares it; never a guess from names.
     pub topology: Option<&'a Topology>,
     /// Points are stored by their roles, not read from names of files.
@@ -207,15 +198,6 @@ impl Report {
             index,
         })
     }
-}
-
-/// Checks of the rules that were declined for the sake of an untrusted input.
-fn untrusted<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a Finding> {
-    input
-        .outcome
-        .findings
-        .iter()
-        .filter(|finding| !finding.untrusted.is_empty())
 }
 
 fn period(frames: &[RunFrame]) -> [String; 2] {

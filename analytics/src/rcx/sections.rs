@@ -1,7 +1,7 @@
 //! The sections of the report that there would be (RCx report §8).
 
+use super::Ground;
 use super::issues::Issue;
-use super::{Ground, untrusted};
 
 /// Rules whose findings are of the air distribution.
 const AIR_RULES: [&str; 5] = [
@@ -27,7 +27,7 @@ pub struct Section {
 pub(super) fn all(ground: &Ground<'_>, issues: &[Issue]) -> Vec<Section> {
     let wanted = ground.input.config.report.sections.as_deref();
     let is_wanted = |group: &str| wanted.is_none_or(|ids| ids.iter().any(|id| id == group));
-    let is_verified = !issues.is_empty() || untrusted(ground.input).next().is_some();
+    let is_verified = !issues.is_empty() || ground.items.iter().any(|item| item.is_declined);
     let plain = [
         ("cover", "Cover and provenance", true),
         ("summary", "Executive summary", true),

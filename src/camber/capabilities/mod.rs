@@ -12,6 +12,7 @@ pub mod finding_detail;
 mod finding_rows;
 pub mod mv_summary;
 pub mod points;
+pub mod rcx_report;
 pub mod rule_params;
 pub mod rule_run;
 mod run_arguments;
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Box<dyn Capability>> {
         Box::new(finding_detail::FindingDetail),
         Box::new(mv_summary::MvSummary),
         Box::new(points::Points),
+        Box::new(rcx_report::RcxReport),
         Box::new(rule_params::RuleParams),
         Box::new(rule_run::RuleRunCapability),
         Box::new(sensor_trust::SensorTrust),

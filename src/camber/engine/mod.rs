@@ -5,18 +5,21 @@
 //! - [`drift`]: families of detectors over a call's baseline, or over what a configuration declares.
 //! - [`mv`]: the run of `mv_summary`.
 //! - [`references`]: points against the reference instruments of the configuration.
+//! - [`rcx`]: ranked issues of such a run.
 //! - [`rules`]: the run that `rule_run` and `finding_detail` share.
 
 pub mod drift;
 pub mod frames;
 pub mod ground;
 pub mod mv;
+pub mod rcx;
 pub mod references;
 pub mod rules;
 
 pub use self::drift::DriftCall;
 pub use self::ground::RunGround;
 pub use self::mv::MvRun;
+pub use self::rcx::RcxRun;
 pub use self::rules::RuleRun;
 
 use niagara_analytics::run_config::ConfigError;

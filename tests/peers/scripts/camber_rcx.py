@@ -1,0 +1,62 @@
+"""Makes CAMBER's report of issues, for comparison with ours.
+
+usage: camber_rcx.py STORE RESULTS REQUESTS   answers {"runs": [{facility, config, floor}, ...]}: the data of each report and the
+                                              findings that its run has. A configuration is a file or null. Kept in the folder
+                                              RESULTS by the versions, this script, the configuration and the data.
+"""
+
+import hashlib
+import json
+import sys
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+from camber.capabilities import CallContext, CapabilityError, default_registry
+
+warnings.simplefilter("ignore")
+
+VERSIONS = [version("camber-toolkit"), version("numpy"), version("pandas"), Path(__file__).read_text(encoding="utf-8")]
+
+
+def digest_of(parts):
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def data_of(store, facility):
+    """What is stored of a facility, whatever its files are called."""
+    total = hashlib.sha256()
+    for part in sorted(Path(store).glob(f"facility_id={facility}/**/*.parquet"), key=lambda path: path.stat().st_size):
+        total.update(hashlib.sha256(part.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def kept(store, results, run):
+    config = run["config"] and json.loads(Path(run["config"]).read_text(encoding="utf-8"))
+    if config:
+        config["source"]["store"] = ""
+    asked = json.dumps([config, run["floor"]], sort_keys=True)
+    file = Path(results) / f"rcx-{run['facility']}-{digest_of([*VERSIONS, asked, data_of(store, run['facility'])])}.json"
+    if file.exists():
+        return json.loads(file.read_text(encoding="utf-8"))
+    answer = answered(store, run)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    written = file.with_suffix(".part")
+    written.write_text(json.dumps(answer), encoding="utf-8")
+    written.replace(file)
+    return answer
+
+
+def answered(store, run):
+    context = CallContext(store=store, allowed_facilities=frozenset([run["facility"]]), config=run["config"],
+                          min_trust=run["floor"])
+    try:
+        result = default_registry().call("rcx_report", {"facility_id": run["facility"]}, context)
+    except CapabilityError as error:
+        return {"error": error.code}
+    return {"error": None, "data": result.data}
+
+
+store, results, requests = sys.argv[1:]
+asked = json.loads(Path(requests).read_text(encoding="utf-8"))
+print(json.dumps({"answers": [kept(store, results, run) for run in asked["runs"]]}))
