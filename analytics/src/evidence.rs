@@ -12,6 +12,9 @@ use crate::run_config::ChosenRule;
 use crate::run_frame::RunFrame;
 use crate::wall_clock::{HOUR, iso};
 
+/// Scatters that show more than the rule judges: the band begins at a limit, and what lies below it is drawn too.
+const WIDER_SCATTERS: [&str; 1] = ["economizer_high_limit"];
+
 /// Longest spans that are listed.
 const LISTED_SPANS: usize = 20;
 
@@ -173,29 +176,42 @@ impl Chart {
         chart
     }
 
-    /// The chart of a rule over an equipment; none for rules of a fleet.
-    pub fn of(rule: &ChosenRule, frame: &RunFrame, worst_signal: Option<&str>) -> Option<Self> {
+    /// The chart of a rule over an equipment; none for rules of a fleet, or when there is nothing to draw.
+    ///
+    /// `judged`: the rule judged some sample. Without one there is no band to draw a scatter over.
+    pub fn of(
+        rule: &ChosenRule,
+        frame: &RunFrame,
+        worst_signal: Option<&str>,
+        judged: bool,
+    ) -> Option<Self> {
         if rule.entry.scope == RuleScope::Fleet {
             return None;
         }
         let evidence = rule.entry.evidence.as_ref()?;
         let title = format!("{}: {}", frame.equip(), rule.entry.title);
         let label = rule.entry.title.clone();
-        let chart = |renderer: &str, roles: Vec<String>, template: Option<String>| Self {
-            renderer: renderer.to_owned(),
-            roles,
-            title: title.clone(),
-            label: label.clone(),
-            template,
+        let chart = |renderer: &str, roles: Vec<String>, template: Option<String>| {
+            (!roles.is_empty()).then(|| Self {
+                renderer: renderer.to_owned(),
+                roles,
+                title: title.clone(),
+                label: label.clone(),
+                template,
+            })
         };
         let renderer = evidence.renderer.as_str();
+        let is_wider = WIDER_SCATTERS.contains(&rule.code.id);
+        if renderer == "diagnostic" && !judged && !is_wider {
+            return chart("multitrend", default_roles(rule, frame), None);
+        }
         if renderer == "diagnostic" {
             let pair = present(rule.inputs.required.iter().map(String::as_str), frame);
             let template = format!("{} with the expected band", pair.join(" over "));
-            return Some(chart(renderer, pair, Some(template)));
+            return chart(renderer, pair, Some(template));
         }
         if renderer == "oat_scatter" && !frame.has("oat") {
-            return Some(chart("multitrend", default_roles(rule, frame), None));
+            return chart("multitrend", default_roles(rule, frame), None);
         }
         let mut roles = Vec::new();
         for wanted in &evidence.roles {
@@ -210,7 +226,7 @@ impl Chart {
         if roles.is_empty() {
             roles = default_roles(rule, frame);
         }
-        Some(chart(renderer, roles, None))
+        chart(renderer, roles, None)
     }
 }
 
@@ -283,14 +299,6 @@ impl Evidence {
         declined: bool,
         worst_signal: Option<&str>,
     ) -> Self {
-        let chart = Chart::of(rule, frame, worst_signal);
-        if declined {
-            return Self {
-                chart,
-                note: Some("the check was declined, so that no sample was judged".to_owned()),
-                ..Self::default()
-            };
-        }
         let seen: BTreeSet<String> = rule
             .wanted
             .iter()
@@ -302,6 +310,15 @@ impl Evidence {
             .code
             .judge
             .and_then(|judge| judge(&view, &rule.parameters));
+        let judged = judgement.as_ref().is_some_and(Judgement::judges_any);
+        let chart = Chart::of(rule, frame, worst_signal, judged);
+        if declined {
+            return Self {
+                chart,
+                note: Some("the check was declined, so that no sample was judged".to_owned()),
+                ..Self::default()
+            };
+        }
         match judgement {
             Some(judgement) => Self {
                 chart,

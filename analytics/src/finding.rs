@@ -224,6 +224,11 @@ impl Judgement {
             ..Self::default()
         }
     }
+
+    /// Whether any sample was judged.
+    pub fn judges_any(&self) -> bool {
+        self.samples.judged.contains(&true)
+    }
 }
 
 #[cfg(test)]

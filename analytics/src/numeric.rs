@@ -356,6 +356,9 @@ pub fn average_ranks(values: &[f64]) -> Vec<f64> {
 
 /// Median of the strictly positive gaps between consecutive stamps, in nanoseconds; none below two stamps (Engine §1).
 pub fn median_step(stamps: &[i64]) -> Option<f64> {
+    if let Some(step) = equal_step(stamps) {
+        return (step > 0).then(|| nanos(step));
+    }
     let mut gaps: Vec<f64> = stamps
         .windows(2)
         .filter_map(|pair| pair[1].checked_sub(pair[0]))
@@ -363,6 +366,13 @@ pub fn median_step(stamps: &[i64]) -> Option<f64> {
         .map(nanos)
         .collect();
     (!gaps.is_empty()).then(|| median_in_place(&mut gaps))
+}
+
+/// The gap between consecutive stamps where all are the same, as on the grid of a run; none below two stamps.
+pub fn equal_step(stamps: &[i64]) -> Option<i64> {
+    let mut gaps = stamps.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
+    let step = gaps.next()??;
+    gaps.all(|gap| gap == Some(step)).then_some(step)
 }
 
 /// Nanoseconds as a number.
@@ -457,6 +467,8 @@ mod tests {
     fn the_step_is_the_median_of_the_gaps_forwards() {
         assert_eq!(median_step(&[0, 10, 10, 20, 50]), Some(10.0));
         assert_eq!(median_step(&[5, 5]), None);
+        assert_eq!(median_step(&[0, 7, 14, 21]), Some(7.0));
+        assert_eq!(median_step(&[21, 14, 7]), None);
         assert_eq!(median_step(&[i64::MIN, i64::MAX]), None);
     }
 }

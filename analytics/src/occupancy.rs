@@ -1,26 +1,35 @@
 //! Which samples are occupied (Engine §2.3; Air rules §1.3).
 
-use chrono::{DateTime, Datelike, Timelike};
-
 use crate::frame::Frame;
 use crate::parameters::Parameters;
+use crate::wall_clock::{DAY, HOUR, MINUTE};
+
+/// 1970-01-01 was a Thursday.
+const WEEKDAY_OF_EPOCH: i64 = 3;
 
 /// Weekday of a stamp, Monday 0.
+///
+/// ```
+/// use niagara_analytics::occupancy::weekday;
+/// use niagara_analytics::wall_clock::parse_bound;
+/// assert_eq!(weekday(parse_bound("2024-02-29T23:59").unwrap()), 3);
+/// assert_eq!(weekday(parse_bound("1969-12-28").unwrap()), 6);
+/// ```
 pub fn weekday(stamp: i64) -> u32 {
-    DateTime::from_timestamp_nanos(stamp)
-        .weekday()
-        .num_days_from_monday()
+    let day = (stamp.div_euclid(DAY) + WEEKDAY_OF_EPOCH).rem_euclid(7);
+    u32::try_from(day).unwrap_or(0)
 }
 
 /// Hour of the day with minutes as a fraction; seconds are ignored.
 pub fn hour(stamp: i64) -> f64 {
-    let time = DateTime::from_timestamp_nanos(stamp);
-    f64::from(time.hour()) + f64::from(time.minute()) / 60.0
+    let minutes = stamp.rem_euclid(DAY) / MINUTE;
+    let parts = [minutes / 60, minutes % 60].map(|part| u32::try_from(part).unwrap_or(0));
+    f64::from(parts[0]) + f64::from(parts[1]) / 60.0
 }
 
 /// Hour of the day, 0 to 23.
 pub fn whole_hour(stamp: i64) -> u32 {
-    DateTime::from_timestamp_nanos(stamp).hour()
+    u32::try_from(stamp.rem_euclid(DAY) / HOUR).unwrap_or(0)
 }
 
 /// Assumed hours of use.
@@ -67,7 +76,7 @@ impl Schedule {
     /// Whether a stamp lies within.
     pub fn contains(&self, stamp: i64) -> bool {
         let hour = hour(stamp);
-        self.days.contains(&weekday(stamp)) && hour >= self.start_hour && hour < self.end_hour
+        hour >= self.start_hour && hour < self.end_hour && self.days.contains(&weekday(stamp))
     }
 }
 

@@ -24,6 +24,10 @@ impl Figures {
     pub fn median(&self) -> Duration {
         self.quantile(0.5)
     }
+
+    pub fn into_durations(self) -> Vec<Duration> {
+        self.0
+    }
 }
 
 /// Runs work again and again.

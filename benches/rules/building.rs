@@ -27,7 +27,8 @@ struct Kind {
     roles: [&'static str; POINTS],
 }
 
-/// Every rule finds the inputs that it needs on some of these.
+/// Every rule finds the inputs that it needs on some of these, but for the rooms that heat pumps share, which only a
+/// configuration tells.
 const KINDS: [Kind; 11] = [
     Kind {
         class: "VAV",
@@ -75,10 +76,10 @@ const KINDS: [Kind; 11] = [
         class: "AHU",
         share: 3,
         roles: [
-            "airflow",
             "co2",
             "duct_static_sp",
             "filter_diff_press",
+            "oa_airflow",
             "sat_reset_requests",
             "static_pressure_requests",
             "supply_air_temp_sp",
@@ -412,7 +413,7 @@ impl Shape {
                 level: 12.0,
                 swing: 3.0,
             },
-            "airflow" | "airflow_sp" => Self::Loaded { most: 1_200.0 },
+            "airflow" | "airflow_sp" | "oa_airflow" => Self::Loaded { most: 1_200.0 },
             "airflow_min_sp" => Self::Steady {
                 level: 300.0,
                 swing: 20.0,

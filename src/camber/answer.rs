@@ -53,7 +53,7 @@ pub(super) fn finish(
     cut_rows(&mut result, caller.caps.max_rows);
     scope(&mut result, token);
     clean(entry, &mut result, workspace, names);
-    check_schema(entry, &result)?;
+    check_schema(entry, &mut result)?;
     for value in result.data.iter() {
         check_facilities(value, caller)?;
     }
@@ -120,8 +120,8 @@ fn clean(
     }
 }
 
-fn check_schema(entry: &Entry, result: &CapabilityResult) -> Result<(), CapabilityError> {
-    let data = Value::Object(result.data.clone());
+fn check_schema(entry: &Entry, result: &mut CapabilityResult) -> Result<(), CapabilityError> {
+    let data = Value::Object(std::mem::take(&mut result.data));
     let problems: Vec<String> = entry
         .output
         .validate(&data)
@@ -129,6 +129,9 @@ fn check_schema(entry: &Entry, result: &CapabilityResult) -> Result<(), Capabili
         .take(TOLD_PROBLEMS)
         .map(told)
         .collect();
+    if let Value::Object(data) = data {
+        result.data = data;
+    }
     if problems.is_empty() {
         return Ok(());
     }

@@ -4,9 +4,9 @@
 //! and with its packaged one; seeded variations run without a configuration. All run twice:
 //!
 //! - **without a trust floor**, where nothing may differ but what [`LISTED`] names;
-//! - **with the usual floor**, where the newer document (`camber-capabilities.txt`, lines 160 to 166) judges the trust of an
-//!   input on the whole run frame of its equipment and gates roles that decide whether there is a verdict: a check may decline
-//!   on one side only. What neither side declines must be equal.
+//! - **with the usual floor**, where a check may decline on one side only: each such check is listed with the lines of
+//!   `camber-capabilities.txt` that demand it and the scores that explain it ([`super::camber_trust_gates`]). What neither side
+//!   declines must be equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,6 +19,7 @@ use niagara_bridge::trends::store::{FacilityId, TrendStore};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::camber_trust_gates::TrustGates;
 use crate::programs::{Peers, observe, script};
 
 /// Variations in every run, and all of them.
@@ -28,7 +29,7 @@ const ALL: usize = 200;
 /// Figures are equal to this share, or to the last digit that is shown.
 const TOLERANCE: f64 = 1e-6;
 
-/// Figures that the reference words as a sentence, and we in our own words.
+/// Figures that the reference words as a sentence, and we in our own words: every number in it must stand in ours too.
 const SENTENCES: [&str; 4] = [
     "reason",
     "oa_cost_declined",
@@ -37,7 +38,7 @@ const SENTENCES: [&str; 4] = [
 ];
 
 /// What differs on purpose: the rule, the figure (`*` for all), and why.
-const LISTED: [(&str, &str, &str); 1] = [(
+pub const LISTED: [(&str, &str, &str); 1] = [(
     "zones_heat_cool_census",
     "timeofweek_profile",
     "a table that the reference hands out as the text form of a data frame; here its columns are lists, which only \
@@ -195,16 +196,18 @@ async fn theirs(
 #[derive(Default)]
 struct Tally {
     equal: usize,
-    declined: usize,
+    /// Declined on one side only, and why.
+    declined: Vec<String>,
     different: Vec<String>,
     only_there: Vec<String>,
     only_here: Vec<String>,
     skips: Vec<String>,
 }
 
+/// Whether the check was declined for the sake of the trust in an input; one that declines by class names no floor.
 fn is_declined(row: &Value) -> bool {
-    row["metrics"]["declined"] == json!(true) && row["metrics"].get("untrusted_roles").is_some()
-        || row["metrics"].get("min_trust").is_some()
+    let metrics = &row["metrics"];
+    metrics["declined"] == json!(true) && metrics.get("min_trust").is_some()
 }
 
 fn rule_of(id: &str) -> String {
@@ -213,7 +216,14 @@ fn rule_of(id: &str) -> String {
 
 type Tallies = BTreeMap<String, BTreeMap<String, Tally>>;
 
-fn compare(tallies: &mut Tallies, run: &Run, ours: &Outcome, theirs: &Outcome) {
+fn compare(
+    tallies: &mut Tallies,
+    run: &Run,
+    ours: &Outcome,
+    theirs: &Outcome,
+    gates: &dyn Fn() -> TrustGates,
+) {
+    let mut known_gates: Option<TrustGates> = None;
     let place = run.place();
     let of_set = tallies.entry(run.row()).or_default();
     if REFUSED_THERE
@@ -239,7 +249,16 @@ fn compare(tallies: &mut Tallies, run: &Run, ours: &Outcome, theirs: &Outcome) {
                 .only_there
                 .push(format!("{place}: {id} only there: {their}")),
             Some(our) if is_declined(our) != is_declined(their) && run.floor > 0.0 => {
-                tally.declined += 1
+                let gates = known_gates.get_or_insert_with(gates);
+                let side = if is_declined(our) { "here" } else { "there" };
+                match gates.explained(our, is_declined(our), is_declined(their)) {
+                    Ok(told) => tally
+                        .declined
+                        .push(format!("{place}: {id} declined {side} only, {told}")),
+                    Err(told) => tally.different.push(format!(
+                        "{place}: {id} declined {side} only, which nothing explains: {told}"
+                    )),
+                }
             }
             Some(our) => match differences(our, their) {
                 found if found.is_empty() => tally.equal += 1,
@@ -304,17 +323,34 @@ fn differences(our: &Value, their: &Value) -> Vec<String> {
     found
 }
 
-fn same(name: &str, our: &Value, their: &Value) -> bool {
+/// Whether two figures of a name are the same, the last digits of numbers aside.
+pub fn same(name: &str, our: &Value, their: &Value) -> bool {
     match (our.as_f64(), their.as_f64()) {
         (Some(our), Some(their)) => {
             (our - their).abs() <= TOLERANCE * our.abs().max(their.abs()) + last_digit(their)
         }
         _ if SENTENCES.contains(&name) => {
-            let is_sentence = |value: &Value| value.as_str().is_some_and(|text| text.contains(' '));
-            our == their || (is_sentence(our) && is_sentence(their))
+            let sentence = |value: &Value| {
+                let text = value.as_str().filter(|text| text.contains(' '))?;
+                Some(figures_in(text))
+            };
+            our == their
+                || sentence(our)
+                    .zip(sentence(their))
+                    .is_some_and(|(our, their)| their.is_subset(&our))
         }
         _ => our == their,
     }
+}
+
+/// The numbers in a sentence; digits of a name, as of "G36", are none.
+fn figures_in(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
+    text.split(|c: char| !is_part(c))
+        .map(|word| word.trim_end_matches(|c: char| !c.is_ascii_digit()))
+        .filter_map(|word| word.parse::<f64>().ok())
+        .map(|figure| figure.to_string())
+        .collect()
 }
 
 /// A unit of the last printed digit, when the number is a rounded one.
@@ -327,7 +363,7 @@ fn last_digit(value: f64) -> f64 {
 }
 
 /// The rules of this build.
-fn our_rules() -> Vec<String> {
+pub fn our_rules() -> Vec<String> {
     let registry = CapabilityRegistry::built_in().expect("a registry");
     let definition = registry
         .definitions()
@@ -338,7 +374,7 @@ fn our_rules() -> Vec<String> {
 }
 
 /// A configuration that names every class and every rule of ours.
-fn whole_config(store: &TrendStore, path: &Path, facility: &str, rules: &[String]) -> Value {
+pub fn whole_config(store: &TrendStore, path: &Path, facility: &str, rules: &[String]) -> Value {
     let id = FacilityId::parse(facility).expect("a facility");
     let points = store.points(&id).expect("points");
     let classes: BTreeSet<&String> = points.classes.values().collect();
@@ -377,7 +413,7 @@ fn packaged(path: &Path, facility: &str, rules: &[String]) -> Option<Value> {
     })
 }
 
-async fn prepare(peers: &Peers, store: &Path, cache: &Path, variations: usize) -> Vec<String> {
+pub async fn prepare(peers: &Peers, store: &Path, cache: &Path, variations: usize) -> Vec<String> {
     let count = variations.to_string();
     let mut python = peers.python("camber");
     python.arg(script("camber_trust.py")).args([
@@ -430,6 +466,15 @@ async fn run_and_compare(peers: &Peers, variations: usize) {
             run,
             &ours(&store, folder.path(), &rules, run),
             their,
+            &|| {
+                TrustGates::of(
+                    &store,
+                    &run.facility,
+                    run.config.as_ref(),
+                    &rules,
+                    run.floor,
+                )
+            },
         );
     }
     report(&tallies);
@@ -455,7 +500,7 @@ fn report(tallies: &Tallies) {
                 tally.different.len(),
                 tally.only_there.len(),
                 tally.only_here.len(),
-                tally.declined,
+                tally.declined.len(),
                 tally.skips.len()
             );
             for list in [
@@ -467,6 +512,10 @@ fn report(tallies: &Tallies) {
                 wrong.extend(list.iter().map(String::as_str));
             }
         }
+    }
+    let declined = tallies.values().flat_map(BTreeMap::values);
+    for told in declined.flat_map(|tally| &tally.declined) {
+        println!("{told}");
     }
     assert!(
         wrong.is_empty(),

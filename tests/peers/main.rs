@@ -5,6 +5,7 @@
 
 mod browser;
 mod camber_capabilities;
+mod camber_details;
 mod camber_drift;
 mod camber_harborview;
 mod camber_mv;
@@ -12,6 +13,7 @@ mod camber_rcx;
 mod camber_rules;
 mod camber_store;
 mod camber_trust;
+mod camber_trust_gates;
 mod conformance;
 #[path = "../support/fault_table.rs"]
 mod fault_table;

@@ -32,6 +32,10 @@ const FLEET: &str = "<fleet>";
 pub trait TrustScores: Sync {
     /// The score of a column of the frame at this place, 0 to 1; none when it is not scored.
     fn score(&self, place: usize, role: &str) -> Option<f64>;
+
+    /// Makes the scores of a frame ready: a rule of a fleet asks for those of all frames, and that alone would be one long
+    /// unit of work.
+    fn prepare(&self, _place: usize) {}
 }
 
 /// Every point is trusted.
@@ -76,8 +80,28 @@ struct Judged {
 
 #[derive(Clone, Copy)]
 enum Unit {
-    Equipment { rule: usize, place: usize },
-    Fleet { rule: usize },
+    Equipment {
+        rule: usize,
+        place: usize,
+    },
+    /// The scores of a frame, before the rules of fleets.
+    Trust {
+        place: usize,
+    },
+    Fleet {
+        rule: usize,
+    },
+}
+
+impl Unit {
+    /// Where what it gives stands in the order of the run: rules in theirs, equipment in that of discovery.
+    fn order(self) -> (usize, usize) {
+        match self {
+            Self::Equipment { rule, place } => (rule, place),
+            Self::Trust { .. } => (usize::MAX, 0),
+            Self::Fleet { rule } => (rule, 0),
+        }
+    }
 }
 
 impl Run<'_> {
@@ -108,16 +132,7 @@ impl Run<'_> {
             })
             .collect();
         let named = self.named_topology();
-        let units: Vec<Unit> = prepared
-            .iter()
-            .enumerate()
-            .flat_map(|(rule, prepared)| match prepared.rule.code.analysis {
-                Analysis::Fleet(_) => vec![Unit::Fleet { rule }],
-                Analysis::Equipment(_) => (0..self.frames.len())
-                    .map(|place| Unit::Equipment { rule, place })
-                    .collect(),
-            })
-            .collect();
+        let units = self.units(&prepared);
         let judged =
             units::in_parallel(&units, self.threads, self.cancelled, |unit| match *unit {
                 Unit::Equipment { rule, place } => {
@@ -126,12 +141,49 @@ impl Run<'_> {
                         _ => Judged::default(),
                     }
                 }
+                Unit::Trust { place } => {
+                    self.trust.prepare(place);
+                    Judged::default()
+                }
                 Unit::Fleet { rule } => prepared
                     .get(rule)
                     .map(|prepared| self.judge_fleet(prepared, named.as_ref()))
                     .unwrap_or_default(),
             })?;
-        Ok(self.gathered(&units, judged))
+        let mut done: Vec<(Unit, Judged)> = units.into_iter().zip(judged).collect();
+        done.sort_by_key(|(unit, _)| unit.order());
+        Ok(self.gathered(done))
+    }
+
+    /// Work in the order in which it is done: all rules of one equipment while its columns are at hand, rules of fleets last.
+    fn units(&self, prepared: &[Prepared<'_>]) -> Vec<Unit> {
+        let (fleet, single): (Vec<usize>, Vec<usize>) = (0..prepared.len()).partition(|rule| {
+            prepared
+                .get(*rule)
+                .is_some_and(|prepared| matches!(prepared.rule.code.analysis, Analysis::Fleet(_)))
+        });
+        let places = 0..self.frames.len();
+        let mut units: Vec<Unit> = places
+            .clone()
+            .flat_map(|place| {
+                single
+                    .iter()
+                    .map(move |rule| Unit::Equipment { rule: *rule, place })
+            })
+            .collect();
+        if self.floor.is_some() {
+            let is_asked = |place: &usize| {
+                self.frames.get(*place).is_some_and(|frame| {
+                    fleet
+                        .iter()
+                        .filter_map(|rule| prepared.get(*rule))
+                        .any(|prepared| may_enter(prepared.rule, frame))
+                })
+            };
+            units.extend(places.filter(is_asked).map(|place| Unit::Trust { place }));
+        }
+        units.extend(fleet.into_iter().map(|rule| Unit::Fleet { rule }));
+        units
     }
 
     /// The guess from names, for rules that want a topology and have none declared.
@@ -295,16 +347,19 @@ impl Run<'_> {
         )
     }
 
-    fn gathered(&self, units: &[Unit], judged: Vec<Judged>) -> RunOutcome {
+    fn gathered(&self, done: Vec<(Unit, Judged)>) -> RunOutcome {
         let mut findings = Vec::new();
         let mut skipped = Vec::new();
         // Rules of one equipment that said nothing at all.
         let mut silent: BTreeSet<usize> = (0..self.rules.len()).collect();
-        for (unit, judged) in units.iter().zip(judged) {
-            let (Unit::Equipment { rule, .. } | Unit::Fleet { rule }) = unit;
-            let is_fleet = matches!(unit, Unit::Fleet { .. });
+        for (unit, judged) in done {
+            let (rule, is_fleet) = match unit {
+                Unit::Equipment { rule, .. } => (rule, false),
+                Unit::Fleet { rule } => (rule, true),
+                Unit::Trust { .. } => continue,
+            };
             if is_fleet || judged.finding.is_some() || !judged.skips.is_empty() {
-                silent.remove(rule);
+                silent.remove(&rule);
             }
             findings.extend(judged.finding);
             skipped.extend(judged.skips);
@@ -315,6 +370,14 @@ impl Run<'_> {
         room_fight::defer(&mut findings);
         RunOutcome::of(findings, skipped, self.frames.len())
     }
+}
+
+/// Whether a rule of a fleet takes the equipment, trust aside.
+fn may_enter(rule: &ChosenRule, frame: &RunFrame) -> bool {
+    !matches!(
+        ClassGate::of(rule, frame.equip_class()),
+        ClassGate::Declines { .. }
+    ) && !Missing::of(rule, frame).forbids()
 }
 
 fn class_decline(rule: &ChosenRule, class: &str, family: &'static str) -> Verdict {

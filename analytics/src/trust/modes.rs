@@ -1,7 +1,7 @@
 //! Outliers within each operating mode, where a unit has no fan signal (Engine §3.4).
 
 use super::quality::part_of;
-use super::spread;
+use super::spread::{self, Spread};
 use crate::frame::RoleFrame;
 use crate::gates::percent;
 
@@ -55,7 +55,7 @@ pub(super) fn outlier_share(
         return None;
     }
     let all: Vec<f64> = present.iter().map(|(value, _)| *value).collect();
-    let mut flagged = spread::shape_outliers(&all, floor);
+    let mut flagged = spread::shape_outliers(&all, &Spread::of(&all), floor);
     let mut judged = false;
     for state in [true, false] {
         let of_mode: Vec<f64> = present
@@ -67,7 +67,7 @@ pub(super) fn outlier_share(
             continue;
         }
         judged = true;
-        let outliers = spread::shape_outliers(&of_mode, floor);
+        let outliers = spread::shape_outliers(&of_mode, &Spread::of(&of_mode), floor);
         let places = flagged
             .iter_mut()
             .zip(&present)

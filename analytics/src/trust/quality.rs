@@ -114,7 +114,7 @@ impl Reads {
         let shape = if pooled == 0 {
             0
         } else {
-            count(&spread::shape_outliers(present, floor))
+            count(&spread::shape_outliers(present, &spread, floor))
         };
         Self {
             pooled: part_of(pooled, n),
@@ -146,7 +146,7 @@ fn longest_run(present: &[f64]) -> usize {
 
 /// How many gaps are longer than one and a half of the most frequent one.
 fn gaps(stamps: &[i64]) -> usize {
-    if stamps.len() < 3 {
+    if stamps.len() < 3 || numeric::equal_step(stamps).is_some_and(|step| step >= 0) {
         return 0;
     }
     let mut gaps: Vec<i64> = stamps

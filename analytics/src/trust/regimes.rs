@@ -27,14 +27,14 @@ pub(super) fn split(values: &[f64]) -> Option<Regimes> {
     if above.len().min(below.len()) < n.div_ceil(20).max(8) {
         return None;
     }
+    let lasts = |state| median_run(&high, state).is_some_and(|run| run >= 2.0);
+    if !lasts(true) || !lasts(false) {
+        return None;
+    }
     let (low, top) = (Spread::of(&below), Spread::of(&above));
     let distance = top.median - low.median;
     let spread = low.mad + top.mad;
     if spread != 0.0 && !(distance / spread >= 6.0) {
-        return None;
-    }
-    let lasts = |state| median_run(&high, state).is_some_and(|run| run >= 2.0);
-    if !lasts(true) || !lasts(false) {
         return None;
     }
     let outliers = outliers(&below, &low, distance) + outliers(&above, &top, distance);

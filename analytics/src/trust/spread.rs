@@ -80,9 +80,8 @@ pub(super) fn magnitude(values: &[f64]) -> f64 {
 }
 
 /// Outliers of a distribution that may be skewed (Engine §3.1.2): a sample that only the common spread calls far, and that
-/// lies within the spread of its own side, is excused unless such samples stand alone.
-pub(super) fn shape_outliers(values: &[f64], floor: Option<f64>) -> Vec<bool> {
-    let spread = Spread::of(values);
+/// lies within the spread of its own side, is excused unless such samples stand alone. `spread` is that of all of them.
+pub(super) fn shape_outliers(values: &[f64], spread: &Spread, floor: Option<f64>) -> Vec<bool> {
     let far_of_all = |value: f64| {
         let score = spread.score(value).abs();
         let floored = match floor {
@@ -179,17 +178,18 @@ mod tests {
             })
             .collect();
         assert!(Spread::of(&valve).is_outlier(45.0));
-        assert!(!shape_outliers(&valve, Some(1.0)).contains(&true));
+        assert!(!shape_outliers(&valve, &Spread::of(&valve), Some(1.0)).contains(&true));
         let mut spiked: Vec<f64> = (0..240).map(|row| 60.0 + f64::from(row % 5)).collect();
         spiked[100] = 900.0;
-        let outliers = shape_outliers(&spiked, Some(0.5));
+        let outliers = shape_outliers(&spiked, &Spread::of(&spiked), Some(0.5));
         assert_eq!(outliers.iter().filter(|outlier| **outlier).count(), 1);
         assert!(outliers[100]);
     }
 
     #[test]
     fn infinite_samples_have_no_spread() {
-        let outliers = shape_outliers(&[f64::INFINITY; 30], None);
+        let endless = [f64::INFINITY; 30];
+        let outliers = shape_outliers(&endless, &Spread::of(&endless), None);
         assert!(!outliers.contains(&true));
         assert!(
             !Spread::of(&[f64::NEG_INFINITY, f64::INFINITY, 1.0])

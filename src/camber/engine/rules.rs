@@ -113,18 +113,25 @@ impl<'a> FrameTrust<'a> {
     }
 }
 
+impl FrameTrust<'_> {
+    fn of_place(&self, place: usize) -> Option<&BTreeMap<String, f64>> {
+        let frame = self.frames.get(place)?;
+        let scored = self.scores.get(place)?.get_or_init(|| {
+            trust::scores(frame.table(), View::Rules)
+                .into_iter()
+                .map(|point| (point.role, point.trust))
+                .collect()
+        });
+        Some(scored)
+    }
+}
+
 impl TrustScores for FrameTrust<'_> {
     fn score(&self, place: usize, role: &str) -> Option<f64> {
-        let frame = self.frames.get(place)?;
-        self.scores
-            .get(place)?
-            .get_or_init(|| {
-                trust::scores(frame.table(), View::Rules)
-                    .into_iter()
-                    .map(|point| (point.role, point.trust))
-                    .collect()
-            })
-            .get(role)
-            .copied()
+        self.of_place(place)?.get(role).copied()
+    }
+
+    fn prepare(&self, place: usize) {
+        self.of_place(place);
     }
 }

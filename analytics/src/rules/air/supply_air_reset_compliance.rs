@@ -193,7 +193,10 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
     if n < MIN_SAMPLES {
         metrics
             .set("declined", true)
-            .set("reason", format!("only {n} samples pass the gates"))
+            .set(
+                "reason",
+                format!("only {n} of the {MIN_SAMPLES} samples needed pass the gates"),
+            )
             .set("reset_source", sources(parameters, &map).1);
         gate.tell(&mut metrics);
         tell_missing(frame, &gate, &mut metrics);

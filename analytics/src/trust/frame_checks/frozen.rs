@@ -21,7 +21,8 @@ pub(super) fn all_points(frame: &RoleFrame, plant: &PlantGates) -> Vec<Mark> {
         return Vec::new();
     }
     let may_rest = analog.iter().any(|(role, _)| plant.of_role(role).is_some());
-    let mut intervals = standstills(frame, &analog);
+    let step = numeric::median_step(&frame.stamps).unwrap_or(0.0);
+    let mut intervals = standstills(frame, &analog, step);
     if may_rest {
         intervals.retain(|rows| plant.run_within(rows.clone()));
     }
@@ -31,7 +32,7 @@ pub(super) fn all_points(frame: &RoleFrame, plant: &PlantGates) -> Vec<Mark> {
     let rows: usize = intervals.iter().map(ExactSizeIterator::len).sum();
     let longest = intervals
         .iter()
-        .map(|rows| hours(frame, rows))
+        .map(|rows| hours(frame, rows, step))
         .fold(0.0, f64::max);
     let frozen = frame.columns.iter().filter(|(role, values)| {
         analog.iter().any(|(known, _)| known == role)
@@ -72,7 +73,7 @@ fn is_constant(values: &[f64], rows: &Range<usize>) -> bool {
 }
 
 /// Spans of rows in which no column changes and none is missing, long enough to be one.
-fn standstills(frame: &RoleFrame, columns: &[(&str, &[f64])]) -> Vec<Range<usize>> {
+fn standstills(frame: &RoleFrame, columns: &[(&str, &[f64])], step: f64) -> Vec<Range<usize>> {
     let mut still = vec![true; frame.len()];
     for (_, values) in columns {
         let pairs = values.iter().zip(values.iter().skip(1));
@@ -90,15 +91,15 @@ fn standstills(frame: &RoleFrame, columns: &[(&str, &[f64])]) -> Vec<Range<usize
         }
     }
     intervals.push(start..frame.len());
-    intervals.retain(|rows| rows.len() > 1 && hours(frame, rows) >= HOURS);
+    intervals.retain(|rows| rows.len() > 1 && hours(frame, rows, step) >= HOURS);
     intervals
 }
 
-fn hours(frame: &RoleFrame, rows: &Range<usize>) -> f64 {
+/// `step`: the usual one of the frame, in nanoseconds.
+fn hours(frame: &RoleFrame, rows: &Range<usize>, step: f64) -> f64 {
     let span = frame.stamps.get(rows.clone()).unwrap_or_default();
     let (Some(first), Some(last)) = (span.first(), span.last()) else {
         return 0.0;
     };
-    let step = numeric::median_step(&frame.stamps).unwrap_or(0.0);
     (numeric::nanos(last.saturating_sub(*first)) + step) / numeric::nanos(HOUR)
 }
