@@ -137,7 +137,8 @@ fn with_savings(config: &str, today: NaiveDate) -> String {
     config.replace(
         "mv:\n- class: Meter\n  role: power\n",
         &format!(
-            "units: ip\nmv:\n- class: Meter\n  role: power\n  units: kW\n  method: forecast\n  kernel: exact\n\
+            "units: ip\nmv:\n- class: Meter\n  role: power\n  units: kW\n  model: cp_driver\n  drivers: [weekday]\n\
+             \x20 method: forecast\n  kernel: exact\n\
              \x20 period: ['{first}', '{year_end}']\n  reporting_period: ['{reporting}', '{last}']\n"
         ),
     )

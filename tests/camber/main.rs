@@ -8,6 +8,7 @@ mod fault_table;
 mod figures;
 mod harborview_drift;
 mod harborview_faults;
+mod harborview_mv;
 #[path = "../support/judged_site.rs"]
 mod judged_site;
 mod lakeside_faults;
