@@ -198,8 +198,7 @@ impl JudgedSite {
             .collect()
     }
 
-    /// The data of a capability's answer.
-    pub fn call(&self, capability: &str, arguments: Map<String, Value>) -> Map<String, Value> {
+    fn call(&self, capability: &str, arguments: Map<String, Value>) -> Map<String, Value> {
         let workspace = Workspace::new(self.store.clone()).with_run_configs(self.configs.clone());
         let mut caller = CallerPolicy::of([self.facility.as_str()]);
         caller.caps.max_bytes = 100_000_000;

@@ -16,9 +16,10 @@ pub(super) fn of(family: Family, own: &Own<'_>) -> Diagnosis {
             .copied()
             .filter(|finding| !finding.is_declined())
     };
-    // The first of the worst, in the order of the run.
+    // The first of the worst, in the order of the run; what is no fault and no warning is all alike.
+    let rank = |finding: &Finding| finding.severity().min(Severity::Info);
     let worst = judged().fold(None, |worst: Option<&Finding>, finding| match worst {
-        Some(known) if known.severity() <= finding.severity() => Some(known),
+        Some(known) if rank(known) <= rank(finding) => Some(known),
         _ => Some(finding),
     });
     let degraded = worst.filter(|finding| is_degraded(finding));
