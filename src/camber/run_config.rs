@@ -128,6 +128,11 @@ impl RunConfigFile {
         }
     }
 
+    /// The samples of a file of two columns that bills name for their weather.
+    pub fn series_of(&self, path: &str) -> Option<&CsvSeries> {
+        self.series.get(&oat_file(path))
+    }
+
     /// The samples of a reference that is a file.
     pub fn reference(&self, source: &ReferenceSource) -> Option<&CsvSeries> {
         self.series.get(source)
@@ -237,6 +242,16 @@ impl Folder {
         if let Some(SharedOat::File { file, timezone }) = &config.shared_oat {
             let zone = timezone.as_deref().or(source_zone);
             wanted.push(("shared_oat.file".to_owned(), oat_file(file), zone));
+        }
+        let entries = config.raw("mv").and_then(Value::as_array);
+        for (number, entry) in entries.into_iter().flatten().enumerate() {
+            if let Some(file) = entry.pointer("/oat/file").and_then(Value::as_str) {
+                wanted.push((
+                    format!("mv[{number}].oat.file"),
+                    oat_file(file),
+                    source_zone,
+                ));
+            }
         }
         let references = &config.references;
         let outdoor = references.outdoor.iter().map(|spec| ("*", "oat", spec));

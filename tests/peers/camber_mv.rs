@@ -255,7 +255,8 @@ fn ours(store: &Arc<TrendStore>, folder: &Path, project: &Project) -> Value {
     }
 }
 
-fn differences(our: &Value, their: &Value) -> Vec<String> {
+/// What two answers tell otherwise.
+pub fn differences(our: &Value, their: &Value) -> Vec<String> {
     if our["error"] != their["error"] {
         return vec![format!("{} against {}", our["error"], their["error"])];
     }

@@ -48,6 +48,8 @@ pub struct Baseline {
     pub domain: Domain,
     /// Days for which a fitted row stands in the mean: the scatter of a row is that of so many days.
     pub mean_days: f64,
+    /// Bases of the degree days that the bills chose, heating before cooling, in °F, whichever model won.
+    pub bases: Option<(Option<f64>, Option<f64>)>,
     limit: AcceptanceLimit,
 }
 
@@ -74,7 +76,10 @@ impl Baseline {
         let over_temperature = Self::of(bills, policy);
         let weights = bills.weights();
         let degree_days = DegreeDayModel::chosen(bills, weights.as_deref(), search);
-        match (over_temperature, degree_days) {
+        let bases = degree_days
+            .clone()
+            .and_then(|model| BaselineModel::DegreeDays(model).bases());
+        let chosen = match (over_temperature, degree_days) {
             (
                 Some(Self {
                     model: BaselineModel::ChangePoint(model),
@@ -86,6 +91,29 @@ impl Baseline {
                 Self::with(BaselineModel::DegreeDays(degree_days), bills, policy)
             }
             (baseline, None) => baseline,
+        };
+        chosen.map(|baseline| Self { bases, ..baseline })
+    }
+
+    /// A baseline that was fitted before, with the figures that were told of it.
+    pub fn known(
+        model: BaselineModel,
+        statistics: FitStatistics,
+        rho: Option<f64>,
+        domain: Domain,
+        support: Support,
+        mean_days: f64,
+        limit: AcceptanceLimit,
+    ) -> Self {
+        Self {
+            bases: model.bases(),
+            model,
+            statistics,
+            rho,
+            support,
+            domain,
+            mean_days,
+            limit,
         }
     }
 
@@ -105,6 +133,7 @@ impl Baseline {
                 true => AcceptanceLimit::DAILY,
                 false => AcceptanceLimit::BILLS,
             },
+            bases: None,
             model,
         })
     }

@@ -144,6 +144,31 @@ impl ChangePointModel {
         Self::of_search(&Search::new(temperature, energy, None, drivers)?)
     }
 
+    /// A model that was fitted before; none when its change points or coefficients are not those of its kind.
+    pub fn known(
+        kind: ModelKind,
+        change_points: &[f64],
+        fit: LeastSquares,
+        days: usize,
+    ) -> Option<Self> {
+        let (bend, coefficients) = match (kind, change_points) {
+            (ModelKind::TwoParameter, []) => (Bend::Straight, 2),
+            (ModelKind::FiveParameter, [heating, cooling]) => (Bend::At(*heating, *cooling), 3),
+            (ModelKind::FourParameter, [point]) => (Bend::At(*point, *point), 3),
+            (ModelKind::ThreeParameterCooling | ModelKind::ThreeParameterHeating, [point]) => {
+                (Bend::At(*point, *point), 2)
+            }
+            _ => return None,
+        };
+        (fit.coefficients.len() == coefficients).then_some(Self {
+            kind,
+            bend,
+            fit,
+            days,
+            drivers: 0,
+        })
+    }
+
     fn of_search(search: &Search<'_>) -> Option<Self> {
         let energy = search.energy;
         let mut chosen: Option<Self> = None;

@@ -254,7 +254,7 @@ impl Coverage {
             if !drivers.iter().all(|driver| driver.is_finite()) {
                 continue;
             }
-            let projected = model.at(&drivers);
+            let projected = model.at(&drivers) * frame.service_days(row);
             days += 1;
             energy += projected;
             for ((beyond, support), driver) in

@@ -130,7 +130,7 @@ impl DailyFrame {
             let Some(temperature) = weather.get(&day) else {
                 continue;
             };
-            if !metered.energy.is_finite() || metered.energy < 0.0 {
+            if !metered.energy.total.is_finite() || metered.energy.total < 0.0 {
                 continue;
             }
             let midnight = day.saturating_mul(DAY);
@@ -138,7 +138,7 @@ impl DailyFrame {
             if coverage >= rule.min_coverage - COVERAGE_SLACK {
                 daily.days.push(midnight);
                 daily.temperature.push(*temperature);
-                daily.energy.push(metered.energy);
+                daily.energy.push(metered.energy.total);
             } else {
                 daily.dropped += 1;
             }
@@ -213,23 +213,43 @@ impl DailyFrame {
 
 /// Means by day since 1970.
 pub(super) fn daily_means(samples: &[(i64, f64)], rule: DailyRule<'_>) -> BTreeMap<i64, f64> {
-    let mut sums: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
+    let mut sums: BTreeMap<i64, (DaySum, usize)> = BTreeMap::new();
     for (stamp, value) in samples {
         let (sum, count) = sums.entry(day_of(*stamp)).or_default();
         for _ in 0..rule.passes(*stamp) {
-            *sum += value;
+            sum.add(*value);
             *count += 1;
         }
     }
     sums.into_iter()
-        .map(|(day, (sum, count))| (day, sum / numeric::share_of(count)))
+        .map(|(day, (sum, count))| (day, sum.total / numeric::share_of(count)))
         .collect()
+}
+
+/// A sum that keeps what is too small for it, as grouped sums of data frames do: frozen baselines know their rows to the
+/// last bit.
+#[derive(Debug, Clone, Copy, Default)]
+struct DaySum {
+    total: f64,
+    lost: f64,
+}
+
+impl DaySum {
+    fn add(&mut self, value: f64) {
+        let value = value - self.lost;
+        let total = self.total + value;
+        self.lost = total - self.total - value;
+        self.total = total;
+        if !self.lost.is_finite() {
+            self.lost = 0.0;
+        }
+    }
 }
 
 /// What the meter says of a day.
 #[derive(Debug, Clone, Copy, Default)]
 struct MeteredDay {
-    energy: f64,
+    energy: DaySum,
     /// Hours for which samples stand.
     hours: f64,
 }
@@ -249,7 +269,7 @@ fn metered_days(samples: &[(i64, f64)], rule: DailyRule<'_>) -> BTreeMap<i64, Me
         });
         let day = days.entry(day_of(*stamp)).or_default();
         let passes = f64::from(rule.passes(*stamp));
-        day.energy += passes * rate * gap.min(step);
+        day.energy.add(passes * rate * gap.min(step));
         day.hours += passes * step;
     }
     days

@@ -167,8 +167,12 @@ impl<'a> Projection<'a> {
 
     /// Variance of a residual, widened for autocorrelation.
     pub fn scatter(&self) -> f64 {
+        self.scatter_with(self.baseline.rho.unwrap_or(0.0))
+    }
+
+    /// Variance of a residual, widened for this autocorrelation.
+    pub fn scatter_with(&self, rho: f64) -> f64 {
         let model = &self.baseline.model;
-        let rho = self.baseline.rho.unwrap_or(0.0);
         (1.0 + rho) / (1.0 - rho) * model.sse() / share_of(model.degrees_of_freedom())
     }
 

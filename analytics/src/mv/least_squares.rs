@@ -73,6 +73,41 @@ impl LeastSquares {
         })
     }
 
+    /// A model that was fitted before, with its inverse of XᵀX; none when their sizes differ, or a figure is not finite.
+    pub fn known(coefficients: Vec<f64>, sse: f64, inverse: &[Vec<f64>]) -> Option<Self> {
+        let size = coefficients.len();
+        let whole = |row: &Vec<f64>| row.len() == size && row.iter().all(|value| value.is_finite());
+        let finite = sse.is_finite() && coefficients.iter().all(|value| value.is_finite());
+        if size == 0 || inverse.len() != size || !inverse.iter().all(whole) || !finite {
+            return None;
+        }
+        // Columns of the symmetric inverse, turned upright, are as long as its eigenvalues.
+        let mut columns = inverse.to_vec();
+        let mut directions = identity(size);
+        orthogonalise(&mut columns, &mut directions);
+        let lengths: Vec<f64> = columns
+            .iter()
+            .map(|column| dot(column, column).sqrt())
+            .collect();
+        let longest = lengths.iter().copied().fold(0.0, f64::max);
+        let axes = directions
+            .into_iter()
+            .zip(lengths)
+            .map(|(direction, length)| Axis {
+                direction,
+                strength: match length > INVERSE_CUTOFF * longest {
+                    true => length.recip(),
+                    false => 0.0,
+                },
+            })
+            .collect();
+        Some(Self {
+            coefficients,
+            sse,
+            axes,
+        })
+    }
+
     /// `gᵀ (XᵀX)⁺ g`: the variance of `gᵀ b` in units of the variance of a residual.
     pub fn variance_of(&self, g: &[f64]) -> f64 {
         let strongest = strongest(&self.axes);
@@ -224,6 +259,23 @@ mod tests {
             round(fit.variance_of(&[1.0, 2.0]), 9),
             round(0.2 + 1.44 / 14.8, 9)
         );
+    }
+
+    #[test]
+    fn a_model_that_is_read_has_the_variances_that_it_had() {
+        let fit = LeastSquares::fit(&[&[1.0; 5], &X], &Y).unwrap();
+        let inverse = [
+            vec![66.0 / 74.0, -16.0 / 74.0],
+            vec![-16.0 / 74.0, 5.0 / 74.0],
+        ];
+        let known = LeastSquares::known(fit.coefficients.clone(), fit.sse, &inverse).unwrap();
+        for g in [[1.0, 2.0], [5.0, -3.0], [0.0, 1.0]] {
+            assert_eq!(
+                round(known.variance_of(&g), 9),
+                round(fit.variance_of(&g), 9)
+            );
+        }
+        assert_eq!(LeastSquares::known(vec![1.0], 1.0, &inverse), None);
     }
 
     #[test]

@@ -220,7 +220,7 @@ pub fn standard_conditions(
             share: ratio(saved, total).map(|share| round(share, 4)),
             fsu: told(ratio(band, saved.abs()), 4),
             uncertainty: told(Some(band), 2),
-            enpi: told(enpi, 6),
+            enpi: told(ratio(round(rest, 2), round(total, 2)), 6),
             enpi_uncertainty: told(enpi_uncertainty, 6),
         }),
     };

@@ -1,9 +1,14 @@
 //! A whole project: every entry over its meters (M&V §2).
 
-use super::daily::DailyRule;
-use super::rows::{MvFinding, named_and_sorted};
+use super::billed::BilledRun;
+use super::bills::{BillRows, Weather};
+use super::daily::{DailyFrame, DailyRule};
+use super::frozen::FrozenRun;
+use super::rows::{MvFinding, MvRule, named_and_sorted};
 use super::trended::{MvError, TrendedRun};
-use crate::run_config::{MvEntry, MvMeter};
+use super::versioned::{self, FrozenVersion, MeterKey};
+use crate::run_config::mv_bills::BilledMeter;
+use crate::run_config::{MvEntry, MvMeter, TrendedMeter};
 use crate::run_frame::RunFrame;
 
 /// How the days of a site pass.
@@ -23,42 +28,170 @@ impl SiteDays<'static> {
     };
 }
 
-/// The rows of all trended entries over frames on a grid of one hour, named and sorted.
+/// Outdoor temperatures of bills with the name of their source, or why there are none.
+pub type BillWeathers<'a> = dyn Fn(&BilledMeter) -> Result<(Weather, String), String> + 'a;
+
+/// Baselines that somebody froze.
+#[derive(Clone, Copy)]
+pub struct Frozen<'a> {
+    /// The store as it is written.
+    pub text: &'a str,
+    /// The facility's id and the site's name, as far as they are known.
+    pub places: &'a [&'a str],
+    /// SHA-256 of the rows of a fit as the store's writer takes it.
+    pub digest: &'a dyn Fn(&DailyFrame) -> String,
+}
+
+/// What a project needs besides frames.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    pub site: SiteDays<'a>,
+    pub weather: &'a BillWeathers<'a>,
+    pub frozen: Option<Frozen<'a>>,
+}
+
+/// The rows of all entries over frames on a grid of one hour, named and sorted.
 ///
-/// An entry applies to each frame of its class, in their order; a class without any gives no row.
+/// An entry of a class applies to each frame of it, in their order; a class without any gives no row.
 ///
 /// # Errors
-/// A period has days, but no model can be fitted to them.
+/// A period has days, but no model can be fitted to them; a record of the frozen baselines cannot be read.
 pub fn findings(
     entries: &[MvEntry],
     frames: &[RunFrame],
-    site: SiteDays<'_>,
+    sources: Sources<'_>,
 ) -> Result<Vec<MvFinding>, MvError> {
     let mut found = Vec::new();
     for entry in entries {
         match &entry.meter {
             MvMeter::Trended(meter) => {
-                let rule = DailyRule {
-                    min_coverage: entry.terms.min_coverage,
-                    hours_of_day: site.hours_of_day,
-                    shown_twice: site.shown_twice,
-                };
                 let of_class = frames
                     .iter()
                     .filter(|frame| frame.equip_class() == meter.class);
                 for frame in of_class {
-                    let run = TrendedRun {
-                        entry,
-                        meter,
-                        frame: frame.whole(),
-                        rule,
-                    };
-                    found.extend(run.findings()?);
+                    found.extend(trended(entry, meter, frame, sources)?);
                 }
             }
+            MvMeter::Bills(meter) => found.extend(billed(entry, meter, sources)?),
         }
     }
     Ok(named_and_sorted(found))
+}
+
+fn trended(
+    entry: &MvEntry,
+    meter: &TrendedMeter,
+    frame: &RunFrame,
+    sources: Sources<'_>,
+) -> Result<Vec<MvFinding>, MvError> {
+    let run = TrendedRun {
+        entry,
+        meter,
+        frame: frame.whole(),
+        rule: DailyRule {
+            min_coverage: entry.terms.min_coverage,
+            hours_of_day: sources.site.hours_of_day,
+            shown_twice: sources.site.shown_twice,
+        },
+    };
+    let equip = run.frame.equip();
+    let versions = versions(entry, sources, equip, &format!("mv_{}", meter.role))?;
+    let Some(frozen) = sources.frozen.filter(|_| !versions.is_empty()) else {
+        return run.findings();
+    };
+    FrozenRun {
+        entry,
+        equip,
+        unit: meter.unit.as_ref(),
+        versions: &versions,
+        rows: &|window| run.days(window),
+        of_bills: false,
+        digest: Some(frozen.digest),
+        saving: &|entry, context, rows| {
+            let against = TrendedRun {
+                entry,
+                meter,
+                frame: run.frame,
+                rule: run.rule,
+            };
+            against.saving(context, rows)
+        },
+    }
+    .findings()
+}
+
+fn billed(
+    entry: &MvEntry,
+    meter: &BilledMeter,
+    sources: Sources<'_>,
+) -> Result<Vec<MvFinding>, MvError> {
+    let weather = (sources.weather)(meter);
+    let run = BilledRun {
+        entry,
+        meter,
+        weather: match &weather {
+            Ok((weather, source)) => Ok((weather, source.as_str())),
+            Err(reason) => Err(reason.as_str()),
+        },
+    };
+    let versions = versions(entry, sources, &meter.label, "mv_bills")?;
+    let Ok((weather, source)) = &weather else {
+        return run.findings();
+    };
+    if versions.is_empty() {
+        return run.findings();
+    }
+    let all = BillRows::of(&meter.bills, weather, entry.terms.min_coverage);
+    let found = FrozenRun {
+        entry,
+        equip: &meter.label,
+        unit: meter.unit.as_ref(),
+        versions: &versions,
+        rows: &|window| all.within(window).frame,
+        of_bills: true,
+        digest: None,
+        saving: &|entry, context, rows| {
+            let against = BilledRun {
+                entry,
+                meter,
+                weather: Ok((weather, source.as_str())),
+            };
+            let days = &rows.days;
+            against.saving(context, &all, &all.kept(|day| days.contains(&day)))
+        },
+    }
+    .findings()?;
+    Ok(found
+        .into_iter()
+        .map(|mut row| {
+            if row.rule == MvRule::Baseline {
+                let metrics = &mut row.verdict.metrics;
+                metrics.set("units", meter.unit_name.clone());
+                metrics.set("oat_source", source.clone());
+            }
+            row
+        })
+        .collect())
+}
+
+fn versions(
+    entry: &MvEntry,
+    sources: Sources<'_>,
+    equip: &str,
+    kind: &str,
+) -> Result<Vec<FrozenVersion>, MvError> {
+    let Some(frozen) = sources.frozen else {
+        return Ok(Vec::new());
+    };
+    let key = MeterKey {
+        places: frozen.places,
+        equip,
+        kind,
+    };
+    versioned::versions(frozen.text, key, &entry.terms.extrapolation).map_err(|problem| MvError {
+        place: "mv_store".to_owned(),
+        problem,
+    })
 }
 
 #[cfg(test)]

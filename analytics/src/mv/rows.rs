@@ -31,6 +31,9 @@ const ENERGIES: [&str; 10] = [
     "adjusted_abs_uncertainty",
 ];
 
+/// Bills that cover fewer days than this cover no year.
+const BILLED_YEAR: f64 = 330.0;
+
 /// What a row tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MvRule {
@@ -156,10 +159,20 @@ impl MeterContext<'_> {
 
     /// Whether the baseline is shorter than a year, or has too many gaps.
     pub fn is_short(&self) -> bool {
+        if !self.fitted.bills.is_empty() {
+            return self.fitted.total_days() < BILLED_YEAR;
+        }
         self.year.falls_short(self.window_days(), self.fitted.len())
     }
 
-    fn short_caveat(&self) -> Option<String> {
+    pub(super) fn short_caveat(&self) -> Option<String> {
+        if self.is_short() && !self.fitted.bills.is_empty() {
+            return Some(format!(
+                "short baseline: its bills cover {} days of service, less than a year (Guideline 14 expects all conditions of \
+                 operation)",
+                self.fitted.total_days()
+            ));
+        }
         self.is_short().then(|| {
             let window = match self.terms.period {
                 Some(period) => format!("{period}, "),

@@ -6,6 +6,7 @@ use super::forecast::ForecastSaving;
 use super::methods;
 use super::proposal::{Grounds, Proposal};
 use super::rows::{self, MeterContext, MvFinding, MvRule};
+use super::rows_adjusted;
 use crate::frame::Frame;
 use crate::run_config::{MvEntry, MvMethod, MvTerms, Period, TrendedMeter};
 use crate::wall_clock::Window;
@@ -47,7 +48,10 @@ impl TrendedRun<'_> {
             drivers: self.meter.drivers.as_ref(),
             baseline: &baseline,
             fitted: &fitted,
-            year: FullYear::default(),
+            year: FullYear {
+                min_days: self.entry.rebaseline.min_baseline_days,
+                max_missing: self.entry.rebaseline.max_missing,
+            },
         };
         let mut found = vec![rows::baseline(&context)];
         if let Some(reporting) = terms.reporting {
@@ -93,7 +97,7 @@ impl TrendedRun<'_> {
     }
 
     /// The days of a window; none where the meter, or the weather, has no sample.
-    fn days(&self, window: Window) -> DailyFrame {
+    pub fn days(&self, window: Window) -> DailyFrame {
         let days =
             DailyFrame::of(&self.frame, &self.meter.role, window, self.rule).unwrap_or_default();
         match &self.meter.drivers {
@@ -125,7 +129,11 @@ impl TrendedRun<'_> {
         found
     }
 
-    fn saving(
+    /// The row of a saving, or of a proposal.
+    ///
+    /// # Errors
+    /// A period has days, but too few or too odd ones for any model.
+    pub fn saving(
         &self,
         context: &MeterContext<'_>,
         reporting: &DailyFrame,
@@ -151,13 +159,18 @@ impl TrendedRun<'_> {
         match terms.method {
             MvMethod::Forecast | MvMethod::Auto => {
                 let saving = ForecastSaving::of(baseline, reporting, terms.kernel, policy);
-                Ok(rows::forecast(context, &saving))
+                let mut row = rows::forecast(context, &saving);
+                rows_adjusted::forecast(&mut row, self.entry, context, reporting, &saving);
+                Ok(row)
             }
             MvMethod::Backcast => {
                 let model = self.model(reporting, "reporting")?;
                 let days = reporting.len();
                 let saving = methods::backcast(&model, days, fitted, terms.kernel, policy);
-                Ok(rows::method(context, &saving, &[("reporting", &model)]))
+                let mut row = rows::method(context, &saving, &[("reporting", &model)]);
+                let free = model.model.degrees_of_freedom();
+                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                Ok(row)
             }
             MvMethod::StandardConditions => {
                 let model = self.model(reporting, "reporting")?;
@@ -167,7 +180,11 @@ impl TrendedRun<'_> {
                 let saving =
                     methods::standard_conditions(models, days, &year, terms.kernel, policy);
                 let named = [("baseline", baseline), ("reporting", &model)];
-                Ok(rows::method(context, &saving, &named))
+                let mut row = rows::method(context, &saving, &named);
+                let free = models.map(|model| model.model.degrees_of_freedom());
+                let free = free[0].min(free[1]);
+                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                Ok(row)
             }
             MvMethod::Chaining => {
                 let window = terms.intermediate.map_or(Window::OPEN, Period::window);
@@ -181,7 +198,10 @@ impl TrendedRun<'_> {
                 }
                 let model = self.model(&between, "intermediate")?;
                 let saving = methods::chaining(&model, fitted, reporting, policy);
-                Ok(rows::method(context, &saving, &[("intermediate", &model)]))
+                let mut row = rows::method(context, &saving, &[("intermediate", &model)]);
+                let free = model.model.degrees_of_freedom();
+                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                Ok(row)
             }
         }
     }

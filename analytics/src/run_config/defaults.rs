@@ -77,6 +77,7 @@ pub fn of_store(
         references: super::References::default(),
         drift: None,
         report: super::ReportOptions::default(),
+        mv_texts: std::collections::BTreeMap::new(),
         content: Map::new(),
     }
 }

@@ -5,7 +5,8 @@
 //! - [`drift`]: what is compared with its own past.
 //! - [`site`], [`sequences`]: units and weather; sections that are checked, but that no run judges.
 //! - [`files`]: files that a configuration names.
-//! - [`mv`]: measurement and verification; [`mv_drivers`] and [`mv_units`] are parts of its entries.
+//! - [`mv`]: measurement and verification; [`mv_bills`], [`mv_drivers`], [`mv_ledger`] and
+//!   [`mv_units`] are parts of its entries.
 //! - [`defaults`]: the configuration of a facility that nobody configured.
 
 pub mod defaults;
@@ -13,7 +14,9 @@ pub mod drift;
 pub mod equipment;
 pub mod files;
 pub mod mv;
+pub mod mv_bills;
 pub mod mv_drivers;
+pub mod mv_ledger;
 pub mod mv_units;
 pub mod references;
 pub mod report;
@@ -23,6 +26,8 @@ pub mod sequences;
 pub mod site;
 pub mod source;
 pub mod topology;
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -65,6 +70,8 @@ pub struct RunConfig {
     pub references: References,
     pub drift: Option<DriftSection>,
     pub report: ReportOptions,
+    /// Texts of the bills that `mv` names, and of the store of frozen baselines, by their names; or why one cannot be read.
+    mv_texts: BTreeMap<String, Result<String, String>>,
     content: Map<String, Value>,
 }
 
@@ -142,6 +149,10 @@ impl RunConfig {
             drift,
             report: ReportOptions::read(&root)?,
             source,
+            mv_texts: mv::named_files(&root)
+                .into_iter()
+                .map(|name| (name.to_owned(), files.text(name)))
+                .collect(),
             content,
         })
     }
@@ -173,7 +184,21 @@ impl RunConfig {
     /// # Errors
     /// One of them is wrong.
     pub fn mv_entries(&self) -> Result<Vec<MvEntry>, ConfigError> {
-        mv::entries(&Section::root(&self.content), self.units.as_ref())
+        mv::entries(
+            &Section::root(&self.content),
+            self.units.as_ref(),
+            &NamedTexts(&self.mv_texts),
+        )
+    }
+
+    /// The store of frozen baselines that `mv_store` names, as it was when the configuration was read.
+    ///
+    /// # Errors
+    /// It cannot be read; the problem for people.
+    pub fn frozen_baselines(&self) -> Option<Result<&str, &str>> {
+        let name = self.raw("mv_store")?.as_str()?;
+        let text = self.mv_texts.get(name)?.as_ref();
+        Some(text.map(String::as_str).map_err(String::as_str))
     }
 
     /// The configuration as it is written: sections that other analyses read themselves.
@@ -196,6 +221,18 @@ impl RunConfig {
     /// A section as it is written; none when it is absent or null.
     pub fn raw(&self, key: &str) -> Option<&Value> {
         self.content.get(key).filter(|value| !value.is_null())
+    }
+}
+
+/// Files that were read with the configuration.
+struct NamedTexts<'a>(&'a BTreeMap<String, Result<String, String>>);
+
+impl ConfigFiles for NamedTexts<'_> {
+    fn text(&self, path: &str) -> Result<String, String> {
+        self.0
+            .get(path)
+            .cloned()
+            .unwrap_or_else(|| Err("there is no such file".to_owned()))
     }
 }
 

@@ -6,10 +6,13 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::files::ConfigFiles;
+use super::mv_bills::BilledMeter;
 use super::mv_drivers::Drivers;
+use super::mv_ledger::{self, RebaselinePolicy};
 use super::mv_units::MeterUnit;
 use super::section::{ConfigError, Section};
-use crate::mv::{ExtrapolationPolicy, Kernel};
+use crate::mv::{ExtrapolationPolicy, Kernel, Ledger};
 use crate::roles;
 use crate::run_config::site::UnitBlock;
 use crate::wall_clock::{DAY, Window, date, parse_bound};
@@ -203,6 +206,7 @@ pub struct TrendedMeter {
 #[derive(Debug, Clone, PartialEq)]
 pub enum MvMeter {
     Trended(Box<TrendedMeter>),
+    Bills(Box<BilledMeter>),
 }
 
 /// One entry of `mv`.
@@ -212,30 +216,56 @@ pub struct MvEntry {
     pub place: String,
     pub terms: MvTerms,
     pub meter: MvMeter,
+    /// What changed at the site besides the measures.
+    pub ledger: Ledger,
+    /// When a frozen baseline must be renewed.
+    pub rebaseline: RebaselinePolicy,
 }
 
 /// The entries of a configuration.
 ///
 /// # Errors
 /// One of them is wrong.
-pub fn entries(root: &Section<'_>, units: Option<&UnitBlock>) -> Result<Vec<MvEntry>, ConfigError> {
+pub fn entries(
+    root: &Section<'_>,
+    units: Option<&UnitBlock>,
+    files: &dyn ConfigFiles,
+) -> Result<Vec<MvEntry>, ConfigError> {
     root.sections("mv")?
         .iter()
-        .map(|section| MvEntry::read(section, units))
+        .map(|section| MvEntry::read(section, units, files))
         .collect()
 }
 
+/// Files that entries name: bills, and the store of frozen baselines.
+pub(super) fn named_files<'a>(root: &Section<'a>) -> Vec<&'a str> {
+    let entries = root.value("mv").and_then(Value::as_array);
+    let bills = entries.into_iter().flatten().filter_map(|entry| {
+        let bills = entry.get("bills")?;
+        bills.as_str().or_else(|| bills.get("file")?.as_str())
+    });
+    let store = root.value("mv_store").and_then(Value::as_str);
+    bills.chain(store).filter(|name| !name.is_empty()).collect()
+}
+
 impl MvEntry {
-    fn read(section: &Section<'_>, units: Option<&UnitBlock>) -> Result<Self, ConfigError> {
+    fn read(
+        section: &Section<'_>,
+        units: Option<&UnitBlock>,
+        files: &dyn ConfigFiles,
+    ) -> Result<Self, ConfigError> {
         let terms = MvTerms::read(section)?;
-        if section.value("bills").is_some() {
-            return Err(section.refuse("bills", "bills cannot be judged by this build"));
-        }
-        let meter = TrendedMeter::read(section, &terms, units)?;
+        let meter = match section.value("bills") {
+            Some(_) => MvMeter::Bills(Box::new(BilledMeter::read(section, units, files)?)),
+            None => MvMeter::Trended(Box::new(TrendedMeter::read(section, &terms, units)?)),
+        };
+        let needs_approval = terms.validity.asks_sep();
         Ok(Self {
             place: section.place().to_owned(),
+            ledger: mv_ledger::ledger(section, terms.reporting.is_some(), needs_approval)?,
+            rebaseline: mv_ledger::rebaseline(section)?,
             terms,
-            meter: MvMeter::Trended(Box::new(meter)),
+            meter,
         })
     }
 }
@@ -484,11 +514,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::run_config::NoFiles;
     use crate::wall_clock::iso;
 
     fn read(entry: Value) -> Result<MvEntry, String> {
         let content = json!({"mv": [entry]});
-        entries(&Section::root(content.as_object().unwrap()), None)
+        entries(&Section::root(content.as_object().unwrap()), None, &NoFiles)
             .map(|mut entries| entries.remove(0))
             .map_err(|error| error.to_string())
     }
@@ -496,7 +527,9 @@ mod tests {
     #[test]
     fn an_entry_of_a_class_alone_is_a_baseline_over_all_data() {
         let entry = read(json!({"class": "METER"})).unwrap();
-        let MvMeter::Trended(meter) = entry.meter;
+        let MvMeter::Trended(meter) = entry.meter else {
+            panic!("a trended meter");
+        };
         assert_eq!((meter.role.as_str(), meter.min_days), ("energy_rate", 60));
         assert_eq!(entry.terms.method, MvMethod::Forecast);
         assert!(!entry.terms.method_declared && entry.terms.reporting.is_none());
@@ -587,7 +620,11 @@ mod tests {
             ),
             ("method", json!("chaining"), "mv[0].intermediate_period"),
             ("method", json!("standard_conditions"), "mv[0].normal_year"),
-            ("bills", json!("bills.csv"), "mv[0].bills"),
+            (
+                "bills",
+                json!("bills.csv"),
+                "mv[0].class: there is no such key",
+            ),
         ] {
             let mut entry = both.clone();
             entry[key] = value;

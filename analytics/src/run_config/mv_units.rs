@@ -206,6 +206,108 @@ impl MeterUnit {
     }
 }
 
+/// Units of billed energy as findings write them.
+const BILLED: [&str; 19] = [
+    "kWh", "MWh", "GWh", "Wh", "Btu", "kBtu", "MMBtu", "therm", "ton-hour", "kJ", "MJ", "GJ",
+    "ft3", "CCF", "Mcf", "m3", "lb", "klb", "kg",
+];
+/// Masses of steam, in pounds.
+const MASSES: [(&str, f64); 3] = [("lb", 1.0), ("klb", 1_000.0), ("kg", 1.0 / 0.453_592_37)];
+
+impl MeterUnit {
+    /// The unit of bills, with `heat_content`, `enthalpy` and `meter_type`; none without a `units` block, where bills may be
+    /// in any unit.
+    ///
+    /// # Errors
+    /// A unit is unknown or missing, or a volume or mass has no heat.
+    pub fn of_bills(
+        bills: &Section<'_>,
+        name: Option<&str>,
+        units: Option<&UnitBlock>,
+    ) -> Result<Option<Self>, ConfigError> {
+        let heat = bills
+            .text("heat_content")?
+            .map(|text| heat_content(text).map_err(|problem| bills.refuse("heat_content", problem)))
+            .transpose()?;
+        let enthalpy = bills
+            .text("enthalpy")?
+            .map(|text| enthalpy(text).map_err(|problem| bills.refuse("enthalpy", problem)))
+            .transpose()?;
+        let region = units.and_then(|block| block.gas_region);
+        if bills.text("meter_type")?.is_some() && region.is_none() {
+            return Err(bills.refuse("meter_type", "it needs units.factor_set"));
+        }
+        let Some(block) = units else {
+            return Ok(None);
+        };
+        let name = name.ok_or_else(|| {
+            bills.refuse(
+                "units",
+                format!(
+                    "the configuration's units are {}, so that the bills must name theirs, such as \"kWh\" or \"therm\"",
+                    block.system.word()
+                ),
+            )
+        })?;
+        let lower = name.to_lowercase();
+        let lower = match lower.strip_suffix('s') {
+            Some("therm" | "ton-hour" | "lb" | "klb") => lower.trim_end_matches('s'),
+            _ => lower.as_str(),
+        };
+        let energy = ENERGIES.iter().find(|(known, _)| *known == lower);
+        let volume = VOLUMES.iter().find(|(names, _)| names.contains(&lower));
+        let mass = MASSES.iter().find(|(known, _)| *known == lower);
+        let written = BILLED
+            .into_iter()
+            .find(|known| known.eq_ignore_ascii_case(lower))
+            .unwrap_or("ft3");
+        let kbtu = match (energy, volume, mass) {
+            (Some((_, kbtu)), _, _) => *kbtu,
+            (_, Some((_, cubic_feet)), _) => heat
+                .map(|heat| heat * cubic_feet)
+                .or_else(|| region.and_then(|region| gas_heat(region, written)))
+                .ok_or_else(|| {
+                    bills.refuse(
+                        "heat_content",
+                        "a volume of gas needs it, such as \"1037 Btu/ft3\", or units.factor_set; there is no default",
+                    )
+                })?,
+            (_, _, Some((_, pounds))) => enthalpy.map(|heat| heat * pounds).ok_or_else(|| {
+                bills.refuse(
+                    "enthalpy",
+                    "a mass of steam needs it, such as \"1194 Btu/lb\"; there is no default",
+                )
+            })?,
+            _ => {
+                return Err(bills.refuse(
+                    "units",
+                    format!("{name:?} is no unit of bills; known are {}", BILLED.join(", ")),
+                ));
+            }
+        };
+        Ok(Some(Self {
+            energy: written,
+            report: Some(ReportUnit {
+                system: block.system,
+                factor: kbtu * block.system.of_kbtu(),
+            }),
+        }))
+    }
+}
+
+/// Reads `1194 Btu/lb` as kBtu per pound.
+fn enthalpy(text: &str) -> Result<f64, String> {
+    let unreadable = || format!("{text:?} is no heat of a mass, such as 1194 Btu/lb");
+    let (energy, mass) = text.rsplit_once('/').ok_or_else(unreadable)?;
+    let mass = mass.trim().to_lowercase();
+    let (_, pounds) = MASSES
+        .iter()
+        .find(|(known, _)| *known == mass)
+        .ok_or_else(unreadable)?;
+    // A heat content per pound is read like one per cubic foot.
+    Ok(heat_content(&format!("{energy}/ft3"))? / pounds)
+}
+
 fn unknown_rate(section: &Section<'_>, name: &str) -> ConfigError {
     section.refuse(
         "units",

@@ -130,7 +130,7 @@ fn run_frame(
 }
 
 /// The points that the site shares, on the grid of the run.
-fn shared_points(
+pub(super) fn shared_points(
     call: &Call<'_>,
     ground: &RunGround<'_>,
     bins: BinWidth,

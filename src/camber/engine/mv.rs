@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use niagara_analytics::BinWidth;
-use niagara_analytics::mv::{MvFinding, SiteDays, project};
+use niagara_analytics::mv::{DailyFrame, Frozen, MvFinding, SiteDays, Sources, Weather, project};
+use niagara_analytics::run_config::mv_bills::{BillWeather, BilledMeter};
 use niagara_analytics::run_config::{MvEntry, MvMeter};
 use serde_json::{Map, Value};
 
@@ -13,9 +14,11 @@ use super::{RunGround, frames, refused};
 use crate::camber::call::Call;
 use crate::camber::dataset_catalogue::DatasetCatalogue;
 use crate::camber::error::CapabilityError;
+use crate::camber::python_text::float;
+use crate::camber::token::sha256;
 use crate::camber::workspace::PointOrds;
 use crate::trends::site_time::SiteClock;
-use crate::trends::store::wall_clock::DAY;
+use crate::trends::store::wall_clock::{DAY, HOUR, iso};
 
 /// A run and what it was made of.
 pub struct MvRun<'a> {
@@ -37,6 +40,7 @@ impl<'a> MvRun<'a> {
         ground.equipment.retain(|found| {
             entries.iter().any(|entry| match &entry.meter {
                 MvMeter::Trended(meter) => meter.class == found.equip_class,
+                MvMeter::Bills(_) => false,
             })
         });
         let frames = frames::load_on(call, &ground, BinWidth::HOUR)?;
@@ -50,8 +54,34 @@ impl<'a> MvRun<'a> {
             hours_of_day: &hours_of_day,
             shown_twice: &shown_twice,
         };
-        let findings = project::findings(&entries, &frames, site)
+        let shared = shared_weather(call, &ground, &entries)?;
+        let weather = |meter: &BilledMeter| bill_weather(&ground, meter, shared.as_ref());
+        let places = [
+            Some(ground.facility.as_str()),
+            ground.config.facility_id.as_deref(),
+            ground.config.site.as_deref(),
+        ];
+        let places: Vec<&str> = places.into_iter().flatten().collect();
+        let frozen = match ground.config.frozen_baselines() {
+            Some(Ok(text)) => Some(Frozen {
+                text,
+                places: &places,
+                digest: &rows_digest,
+            }),
+            Some(Err(_)) | None => None,
+        };
+        let sources = Sources {
+            site,
+            weather: &weather,
+            frozen,
+        };
+        let findings = project::findings(&entries, &frames, sources)
             .map_err(|error| CapabilityError::invalid(error.to_string()))?;
+        if let Some(Err(problem)) = ground.config.frozen_baselines() {
+            ground.notices.push(format!(
+                "the store of frozen baselines (mv_store) could not be read ({problem}); baselines are fitted"
+            ));
+        }
         Ok(Self {
             ords: call.ords(ground.facility.as_str()),
             ground,
@@ -64,15 +94,95 @@ impl<'a> MvRun<'a> {
     pub fn ords_of(&self, equip: &str) -> BTreeMap<&str, String> {
         self.entries
             .iter()
-            .flat_map(|entry| match &entry.meter {
-                MvMeter::Trended(meter) => {
-                    let drivers = meter.drivers.iter().flat_map(|drivers| drivers.roles());
-                    [meter.role.as_str(), "oat"].into_iter().chain(drivers)
-                }
+            .filter_map(|entry| match &entry.meter {
+                MvMeter::Trended(meter) => Some(meter),
+                MvMeter::Bills(_) => None,
+            })
+            .flat_map(|meter| {
+                let drivers = meter.drivers.iter().flat_map(|drivers| drivers.roles());
+                [meter.role.as_str(), "oat"].into_iter().chain(drivers)
             })
             .filter_map(|role| Some((role, self.ords.ord(equip, role)?.to_owned())))
             .collect()
     }
+}
+
+/// Outdoor temperatures that bills without a file of their own share, with the name of their source.
+type SharedWeather = (Weather, String);
+
+/// What `shared_oat` says, on a grid of one hour; read when an entry of bills needs it.
+fn shared_weather(
+    call: &Call<'_>,
+    ground: &RunGround<'_>,
+    entries: &[MvEntry],
+) -> Result<Option<SharedWeather>, CapabilityError> {
+    let is_needed = entries.iter().any(|entry| match &entry.meter {
+        MvMeter::Bills(meter) => meter.weather == BillWeather::Shared,
+        MvMeter::Trended(_) => false,
+    });
+    if !is_needed {
+        return Ok(None);
+    }
+    let points = frames::shared_points(call, ground, BinWidth::HOUR)?;
+    Ok(points.first().map(|point| {
+        let samples = point.stamps.iter().zip(&point.values);
+        let samples = samples.map(|(stamp, value)| (*stamp, *value));
+        (Weather::of(samples), "shared_oat".to_owned())
+    }))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+fn bill_weather(
+    ground: &RunGround<'_>,
+    meter: &BilledMeter,
+    shared: Option<&SharedWeather>,
+) -> Result<SharedWeather, String> {
+    let none = || "there is no outdoor temperature: give oat.file, or shared_oat".to_owned();
+    match &meter.weather {
+        BillWeather::Shared => shared.cloned().ok_or_else(none),
+        BillWeather::Fetched => Err(
+            "there is no outdoor temperature: no call fetches weather; give oat.file".to_owned(),
+        ),
+        BillWeather::File(path) => {
+            let series = ground
+                .file
+                .and_then(|file| file.series_of(path))
+                .ok_or_else(none)?;
+            let hourly = hourly_means(&series.stamps, &series.values);
+            Ok((Weather::of(hourly), format!("file {}", file_name(path))))
+        }
+    }
+}
+
+/// Means of the samples of each hour.
+fn hourly_means(stamps: &[i64], values: &[f64]) -> Vec<(i64, f64)> {
+    let mut hours: BTreeMap<i64, (f64, u32)> = BTreeMap::new();
+    for (stamp, value) in stamps.iter().zip(values) {
+        let (sum, count) = hours.entry(stamp.div_euclid(HOUR)).or_default();
+        *sum += value;
+        *count += 1;
+    }
+    hours
+        .into_iter()
+        .map(|(hour, (sum, count))| (hour.saturating_mul(HOUR), sum / f64::from(count)))
+        .collect()
+}
+
+/// Lines of midnight, temperature and energy, as the writer of frozen baselines takes their SHA-256.
+fn rows_digest(rows: &DailyFrame) -> String {
+    let mut lines = String::new();
+    for ((day, temperature), energy) in rows.days.iter().zip(&rows.temperature).zip(&rows.energy) {
+        lines.push_str(&format!(
+            "{},{},{}\n",
+            iso(*day),
+            float(*temperature),
+            float(*energy)
+        ));
+    }
+    sha256(lines.as_bytes())
 }
 
 fn entries(call: &Call<'_>, ground: &RunGround<'_>) -> Result<Vec<MvEntry>, CapabilityError> {

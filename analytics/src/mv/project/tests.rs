@@ -49,7 +49,11 @@ fn rows_of(frames: &[RunFrame], content: Value) -> Result<Vec<MvFinding>, MvErro
     findings(
         &config.mv_entries().unwrap(),
         frames,
-        SiteDays::WITHOUT_ZONE,
+        Sources {
+            site: SiteDays::WITHOUT_ZONE,
+            weather: &|_| Err("there is no outdoor temperature".to_owned()),
+            frozen: None,
+        },
     )
 }
 

@@ -1,0 +1,135 @@
+//! The figures of a saving that a ledger adjusts (M&V §9).
+
+use serde_json::Value;
+
+use super::adjustments::{Adjusted, Unadjusted};
+use super::daily::DailyFrame;
+use super::forecast::ForecastSaving;
+use super::ledger::{Ledger, LedgerRefusal};
+use super::methods::MethodSaving;
+use super::rows::{MeterContext, MvFinding};
+use crate::numeric::round;
+use crate::run_config::mv_units::MeterUnit;
+use crate::run_config::{MvEntry, MvMethod};
+
+/// Sets the adjusted figures of a row, or why the ledger was refused; an empty ledger leaves the row as it is.
+fn apply(
+    row: &mut MvFinding,
+    unit: Option<&MeterUnit>,
+    ledger: &Ledger,
+    adjusted: impl FnOnce() -> Result<Adjusted, LedgerRefusal>,
+) {
+    if ledger.is_empty() {
+        return;
+    }
+    match adjusted() {
+        Ok(adjusted) => told(row, unit, &adjusted),
+        Err(refusal) => {
+            let reason = refusal.to_string();
+            row.verdict
+                .metrics
+                .set("adjusted", Value::Null)
+                .set("adjustments_refused", reason.clone());
+            row.verdict
+                .summary
+                .push_str("; the adjustments are refused");
+            row.verdict
+                .caveats
+                .push(format!("no adjustment was applied: {reason}"));
+        }
+    }
+}
+
+/// Adjusts the row of a saving by forecast.
+pub fn forecast(
+    row: &mut MvFinding,
+    entry: &MvEntry,
+    context: &MeterContext<'_>,
+    reporting: &DailyFrame,
+    saving: &ForecastSaving,
+) {
+    let Ok(totals) = &saving.totals else {
+        return decline(row, &entry.ledger);
+    };
+    let unadjusted = Unadjusted {
+        baseline: context.baseline,
+        fitted: context.fitted,
+        reporting,
+        kernel: saving.kernel,
+        projected: totals.projected,
+        actual: saving.actual,
+        band: totals.uncertainty,
+        reporting_start: entry
+            .terms
+            .reporting
+            .map_or(i64::MIN, |period| period.start),
+    };
+    let adjusted = || Adjusted::of(unadjusted, &entry.ledger);
+    apply(row, context.unit, &entry.ledger, adjusted);
+}
+
+/// Adjusts the row of a saving by another method, whose bands have so many degrees of freedom.
+pub fn method(
+    row: &mut MvFinding,
+    entry: &MvEntry,
+    context: &MeterContext<'_>,
+    saving: &MethodSaving,
+    degrees_of_freedom: usize,
+) {
+    let Ok(totals) = &saving.totals else {
+        return decline(row, &entry.ledger);
+    };
+    let method = entry.terms.method;
+    let sides = match method {
+        MvMethod::Backcast => saving.measured.zip(saving.projected),
+        MvMethod::StandardConditions => saving
+            .projected
+            .map(|projected| (projected, projected - totals.savings)),
+        _ => None,
+    };
+    let adjusted = || match sides {
+        Some(sides) => Adjusted::of_totals(
+            sides,
+            totals.uncertainty,
+            degrees_of_freedom,
+            method.word(),
+            &entry.ledger,
+        ),
+        None => Err(LedgerRefusal::NoDates("dated", method.word())),
+    };
+    apply(row, context.unit, &entry.ledger, adjusted);
+}
+
+/// A declined saving has nothing to adjust.
+fn decline(row: &mut MvFinding, ledger: &Ledger) {
+    if !ledger.is_empty() {
+        row.verdict.metrics.set("adjusted", Value::Null);
+    }
+}
+
+fn told(row: &mut MvFinding, unit: Option<&MeterUnit>, adjusted: &Adjusted) {
+    let factor = unit
+        .and_then(|unit| unit.report)
+        .map(|report| report.factor);
+    let energy = |value: f64| factor.map_or(value, |factor| round(value * factor, 2));
+    row.verdict
+        .metrics
+        .set("adjusted", true)
+        .number("adjusted_savings", energy(adjusted.savings))
+        .number_or_null("adjusted_savings_pct", adjusted.savings_share)
+        .number_or_null("adjusted_abs_uncertainty", adjusted.uncertainty.map(energy))
+        .number("adjusted_baseline", energy(adjusted.baseline))
+        .number_or_null("adjusted_enpi", adjusted.enpi)
+        .number_or_null("adjusted_enpi_uncertainty", adjusted.enpi_uncertainty);
+    let band = match adjusted.uncertainty {
+        Some(band) => format!(" ± {}", energy(band)),
+        None => String::new(),
+    };
+    row.verdict.summary.push_str(&format!(
+        "; with {} entries of the ledger ({} of them material) {}{band}",
+        adjusted.entries,
+        adjusted.material,
+        energy(adjusted.savings),
+    ));
+    row.verdict.caveats.extend(adjusted.caveats.iter().cloned());
+}
