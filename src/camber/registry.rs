@@ -114,23 +114,34 @@ impl CapabilityRegistry {
     ) -> Result<CapabilityResult, CapabilityError> {
         let names = Names::default();
         let run = || self.run(name, arguments, workspace, caller, watch, &names);
-        let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-            tracing::error!(capability = name, "a capability ended with a panic");
-            Err(CapabilityError::new(
-                FailureCode::Internal,
-                "the capability failed by a fault of the bridge; its log has the details",
-            ))
-        });
-        outcome.map_err(|mut error| {
-            error.message = one_line(&error.message);
-            if error.pointers_only {
-                return error;
-            }
-            let written = names.written();
-            error.message = workspace.redactor.text(&error.message, &written);
-            error.data = workspace.redactor.data(&error.data, &written);
-            error
-        })
+        guarded(name, workspace, &names, run)
+    }
+
+    /// Runs other work with the call that a capability would get: its arguments checked, under the same policy.
+    ///
+    /// # Errors
+    /// As [`CapabilityRegistry::call`], and those of the work.
+    pub fn within_call<T>(
+        &self,
+        name: &str,
+        arguments: Value,
+        workspace: &Workspace,
+        caller: &CallerPolicy,
+        watch: &Watch,
+        work: impl FnOnce(&Call<'_>, &Map<String, Value>) -> Result<T, CapabilityError>,
+    ) -> Result<T, CapabilityError> {
+        let names = Names::default();
+        let run = || {
+            let admitted = self.admitted(name, arguments, workspace, caller, watch)?;
+            let Admitted {
+                arguments, policy, ..
+            } = &admitted;
+            let call = Call::new(workspace, caller, watch, policy, &names, arguments);
+            let outcome = work(&call, arguments);
+            admitted.check_unchanged(workspace, caller, watch)?;
+            outcome
+        };
+        guarded(name, workspace, &names, run)
     }
 
     fn run(
@@ -142,6 +153,42 @@ impl CapabilityRegistry {
         watch: &Watch,
         names: &Names,
     ) -> Result<CapabilityResult, CapabilityError> {
+        let admitted = self.admitted(name, arguments, workspace, caller, watch)?;
+        let failed = |error: StoreError| store_failure(&error, caller, watch);
+        let ground = admitted.reach.ground(workspace, caller).map_err(failed)?;
+        let Admitted {
+            entry,
+            arguments,
+            policy,
+            ..
+        } = &admitted;
+        let call = Call::new(workspace, caller, watch, policy, names, arguments);
+        let answer = entry.capability.run(&call, arguments);
+        let notices = call.into_notices();
+        admitted.check_unchanged(workspace, caller, watch)?;
+        let mut result = answer?;
+        check_answer(&result)?;
+        result.truncated |= !notices.is_empty();
+        result.banners.extend(notices);
+        result.banners.extend(policy.notice());
+        let token = call_token(
+            name,
+            &Value::Object(arguments.clone()),
+            caller.allowed.iter(),
+            &ground,
+        );
+        finish(entry, result, &token, workspace, caller, &names.written())
+    }
+
+    /// Checks arguments, allowlist and licences, and remembers the fences of what the call reads.
+    fn admitted(
+        &self,
+        name: &str,
+        arguments: Value,
+        workspace: &Workspace,
+        caller: &CallerPolicy,
+        watch: &Watch,
+    ) -> Result<Admitted<'_>, CapabilityError> {
         let entry = self.entries.get(name).ok_or_else(|| {
             CapabilityError::new(
                 FailureCode::UnknownCapability,
@@ -162,28 +209,66 @@ impl CapabilityRegistry {
         };
         let fences = reach.fences(&workspace.store).map_err(failed)?;
         watch.check()?;
-        let ground = reach.ground(workspace, caller).map_err(failed)?;
-        let call = Call::new(workspace, caller, watch, &policy, names, &arguments);
-        let answer = entry.capability.run(&call, &arguments);
-        let notices = call.into_notices();
-        if reach.fences(&workspace.store).map_err(failed)? != fences {
-            return Err(reach.replaced());
-        }
-        // Whoever began to be told too late is told nothing.
-        watch.check()?;
-        let mut result = answer?;
-        check_answer(&result)?;
-        result.truncated |= !notices.is_empty();
-        result.banners.extend(notices);
-        result.banners.extend(policy.notice());
-        let token = call_token(
-            name,
-            &Value::Object(arguments),
-            caller.allowed.iter(),
-            &ground,
-        );
-        finish(entry, result, &token, workspace, caller, &names.written())
+        Ok(Admitted {
+            entry,
+            arguments,
+            policy,
+            reach,
+            fences,
+        })
     }
+}
+
+/// A call that may run.
+struct Admitted<'r> {
+    entry: &'r Entry,
+    arguments: Map<String, Value>,
+    policy: FacilityPolicy,
+    reach: Reach,
+    fences: Vec<FenceState>,
+}
+
+impl Admitted<'_> {
+    /// Refuses an answer from data that were replaced meanwhile. Whoever began to be told too late is told nothing.
+    fn check_unchanged(
+        &self,
+        workspace: &Workspace,
+        caller: &CallerPolicy,
+        watch: &Watch,
+    ) -> Result<(), CapabilityError> {
+        let fences = self.reach.fences(&workspace.store);
+        let fences = fences.map_err(|error| store_failure(&error, caller, watch))?;
+        if fences != self.fences {
+            return Err(self.reach.replaced());
+        }
+        watch.check()
+    }
+}
+
+/// Nothing but a result or an error without places of this machine leaves a call, panics included.
+fn guarded<T>(
+    name: &str,
+    workspace: &Workspace,
+    names: &Names,
+    run: impl FnOnce() -> Result<T, CapabilityError>,
+) -> Result<T, CapabilityError> {
+    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        tracing::error!(capability = name, "a capability ended with a panic");
+        Err(CapabilityError::new(
+            FailureCode::Internal,
+            "the capability failed by a fault of the bridge; its log has the details",
+        ))
+    });
+    outcome.map_err(|mut error| {
+        error.message = one_line(&error.message);
+        if error.pointers_only {
+            return error;
+        }
+        let written = names.written();
+        error.message = workspace.redactor.text(&error.message, &written);
+        error.data = workspace.redactor.data(&error.data, &written);
+        error
+    })
 }
 
 fn compiled(

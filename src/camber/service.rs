@@ -1,15 +1,18 @@
 //! The capabilities of a running process: who may call, on which threads, until when.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
 use chrono_tz::Tz;
+use niagara_analytics::drift::Trace;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::capability::CapabilityDefinition;
 use super::context::{CallerPolicy, Watch};
+use super::engine::DriftCall;
 use super::error::{CapabilityError, FailureCode};
 use super::pool::WorkerPool;
 use super::registry::{CapabilityRegistry, CapabilityRegistryError};
@@ -103,6 +106,30 @@ impl CapabilityService {
     ) -> Result<FoundSamples, CapabilityError> {
         self.on_pool(caller, cancel, move |workspace, caller, watch| {
             stored_samples(workspace, caller, watch, &wanted)
+        })
+        .await
+    }
+
+    /// The residuals behind the findings of a run of drift, by finding id; the arguments are those of the capability.
+    ///
+    /// # Errors
+    /// As a call of the capability.
+    pub async fn drift_traces(
+        &self,
+        arguments: Value,
+        caller: CallerPolicy,
+        cancel: &CancellationToken,
+    ) -> Result<BTreeMap<String, Vec<Trace>>, CapabilityError> {
+        let registry = self.registry.clone();
+        self.on_pool(caller, cancel, move |workspace, caller, watch| {
+            registry.within_call(
+                "drift",
+                arguments,
+                workspace,
+                caller,
+                watch,
+                |call, checked| DriftCall::of(call, checked).map(|run| run.outcome.traces),
+            )
         })
         .await
     }

@@ -28,7 +28,7 @@ pub mod trend;
 pub use canvas::{ImageFormat, ImageSize, Picture};
 pub use change_point::{ChangePointChart, ModelCurve};
 pub use evidence::{EvidenceSeries, evidence_svg};
-pub use residuals::{Alarm, Cusum, ResidualChart};
+pub use residuals::{ResidualChart, ResidualTrace};
 pub use series::{Gap, Series, Shape};
 pub use time_scale::TimeAxis;
 pub use trend::{AxisReport, SeriesReport, Side, Span, SpanReport, TrendChart, TrendReport};

@@ -1,10 +1,12 @@
 //! Capabilities over stored trends as tools beside those of the station (CAMBER core §11.4).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono_tz::Tz;
 use futures::future::BoxFuture;
+use niagara_analytics::drift::Trace;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -67,6 +69,18 @@ impl CapabilityAccess {
         let service = self.service.as_ref()?;
         let caller = self.caller(service, &context.principal);
         Some(service.samples(wanted, caller, &context.cancel).await)
+    }
+
+    /// The residuals behind the findings of a run of drift, for the caller of `context`; none where there is no store.
+    pub async fn drift_traces(
+        &self,
+        context: &CallContext,
+        arguments: Value,
+    ) -> Option<Result<BTreeMap<String, Vec<Trace>>, CapabilityError>> {
+        let service = self.service.as_ref()?;
+        let caller = self.caller(service, &context.principal);
+        let traces = service.drift_traces(arguments, caller, &context.cancel);
+        Some(traces.await)
     }
 
     /// The zone of a facility's wall clock, for the caller of `context`; none where there is no store.

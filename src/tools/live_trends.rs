@@ -203,6 +203,7 @@ impl Taken {
         }
         drawn.history_id = Some(read.history_id);
         drawn.units.clone_from(&read.units);
+        drawn.status_available = Some(read.status_available);
         if read.truncated_by_limit || read.truncated_by_timeout {
             drawn.truncated = Some(Truncation {
                 by_time: read.truncated_by_timeout,

@@ -2,9 +2,11 @@
 
 use chrono_tz::Tz;
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::capability::CapabilityAccess;
+use super::change_point_picture::ChangePointRequest;
+use super::drift_picture::DriftRequest;
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
 use super::station_access::{SharedStations, scope, sentence, station_error};
@@ -14,7 +16,11 @@ use super::trend_samples::{Drawn, Samples};
 use super::{Arguments, CallContext, ToolError, live_trends, stored_trends};
 use crate::clock::SharedClock;
 use crate::plot::trend::{MOST_SERIES, MOST_SPANS};
-use crate::plot::{ImageSize, Picture, PlotError, TrendChart, TrendReport};
+use crate::plot::{ImageFormat, ImageSize, Picture, PlotError, TrendChart};
+
+/// Width of a picture, and height of a scatter, in pixels unless the caller says otherwise.
+const USUAL_WIDTH: u32 = 960;
+const USUAL_SCATTER: u32 = 540;
 
 /// `renderTrend`.
 pub struct RenderTrend {
@@ -33,21 +39,31 @@ impl Tool for RenderTrend {
              'history' id) and stored trends (by 'equip' and 'role', as the capability points lists them). Points of \
              one unit share an axis, two units share a panel; gaps in the data stay open, values recorded on change \
              hold until the next; 'spans' are shaded, for example the spans of finding_detail. The extremes of every \
-             pixel column are kept. The picture is image content; structuredContent tells what it shows. PNG suits \
-             people and models, SVG documents. Times are RFC 3339, epoch milliseconds or a date; without an offset \
+             pixel column are kept. Other kinds draw the residuals behind a \
+             finding of drift, and the change-point model of a meter. The picture is image content; structuredContent \
+             tells what it shows. PNG suits people and models, SVG documents. Times are RFC 3339, epoch milliseconds or a date; without an offset \
              they are local time. Example: {\"points\":[{\"ord\":\"station:|slot:/Drivers/BacnetNetwork/AHU1/points/SAT\"},\
              {\"equip\":\"AHU-1\",\"role\":\"supply_air_temp\"}],\"from\":\"2026-03-01\",\"to\":\"2026-03-02\"}.",
         )
         .input(
             object()
-                .required("points", points_schema())
-                .required("from", schema::string("Start of the time axis."))
-                .optional("to", schema::string("End of the time axis; now when absent."))
+                .optional(
+                    "kind",
+                    schema::one_of(
+                        "trend: points over time. drift: residuals behind a finding of the capability drift, with its \
+                         alarm. changePoint: days of a stored meter over outdoor temperature, with the model of the \
+                         baseline and its band. trend when absent.",
+                        &["trend", "drift", "changePoint"],
+                    ),
+                )
+                .optional("points", points_schema())
+                .optional("from", schema::string("trend: start of the time axis."))
+                .optional("to", schema::string("trend: end of the time axis; now when absent."))
                 .optional(
                     "spans",
                     json!({
                         "type": "array",
-                        "description": "Times to shade; spans of one label have one colour.",
+                        "description": "trend: times to shade; spans of one label have one colour.",
                         "maxItems": MOST_SPANS,
                         "items": {
                             "type": "object",
@@ -60,9 +76,28 @@ impl Tool for RenderTrend {
                         },
                     }),
                 )
+                .optional(
+                    "facility",
+                    schema::string("drift, changePoint: id of the facility; the station's own when absent."),
+                )
+                .optional(
+                    "finding",
+                    schema::string("drift: id of the finding, for example ahu:fan_efficiency_drift@AHU-1."),
+                )
+                .optional("meter", stored_point("changePoint: the meter, a stored trend of a rate such as kW."))
+                .optional(
+                    "weather",
+                    stored_point("changePoint: the outdoor temperature; role oat of the meter's equipment when absent."),
+                )
+                .optional(
+                    "baseline",
+                    period("drift: known-good time, as in the capability; changePoint: days to fit."),
+                )
+                .optional("current", period("drift: time to judge, as in the capability."))
+                .optional("reporting", period("changePoint: days to compare with the model."))
                 .optional("title", schema::string("Title above the picture."))
                 .optional("format", schema::one_of("Format of the picture; png when absent.", &["png", "svg"]))
-                .optional("width", pixels("Width in pixels.", &ImageSize::WIDTHS, 960))
+                .optional("width", pixels("Width in pixels.", &ImageSize::WIDTHS, i64::from(USUAL_WIDTH)))
                 .optional(
                     "height",
                     json!({
@@ -82,29 +117,66 @@ impl Tool for RenderTrend {
         arguments: Arguments,
     ) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let request = TrendRequest::of(&arguments)?;
-            let (axis, window) = self.window(context, &request).await?;
-            let samples = self.samples(context, &request, axis, &window).await?;
-            let (chart, drawn) = chart(&request, &window, samples);
-            let size = size(&request, &chart)?;
-            let format = request.format;
-            // Some ten milliseconds of work: not between the requests of others.
-            let painted = tokio::task::spawn_blocking(move || {
-                chart.render(format, size).map(|outcome| (chart, outcome))
-            });
-            let (chart, (picture, report)) = painted
-                .await
-                .map_err(|_| {
-                    ToolError::internal("The picture could not be drawn; the log has the details.")
-                        .with("kind", "fault")
-                })?
-                .map_err(not_drawn)?;
-            Ok(output(&chart, &drawn, &picture, &report))
+            match arguments.optional_string("kind") {
+                Some("drift") => self.drift(context, &arguments).await,
+                Some("changePoint") => self.change_point(context, &arguments).await,
+                _ => self.trend(context, &arguments).await,
+            }
         })
     }
 }
 
+/// Draws off the threads of other requests: some ten milliseconds of work.
+async fn drawn<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| {
+        ToolError::internal("The picture could not be drawn; the log has the details.")
+            .with("kind", "fault")
+    })?
+}
+
 impl RenderTrend {
+    async fn trend(&self, context: &CallContext, arguments: &Arguments) -> ToolResult {
+        let request = TrendRequest::of(arguments)?;
+        let (axis, window) = self.window(context, &request).await?;
+        let samples = self.samples(context, &request, axis, &window).await?;
+        let (chart, points) = chart(&request, &window, samples);
+        let look = Look::of(arguments);
+        let size = look.size(chart.usual_height())?;
+        let told = drawn(move || {
+            let (picture, report) = chart.render(look.format, size).map_err(not_drawn)?;
+            Ok((answer(&chart, &points, &picture, &report), picture))
+        });
+        told.await.map(output)
+    }
+
+    async fn drift(&self, context: &CallContext, arguments: &Arguments) -> ToolResult {
+        let request = DriftRequest::of(arguments, &self.capabilities)?;
+        let chart = request.chart(&self.capabilities, context).await?;
+        let look = Look::of(arguments);
+        let size = look.size(chart.usual_height())?;
+        let told = drawn(move || {
+            let picture = chart.render(look.format, size).map_err(not_drawn)?;
+            Ok((request.answer(&chart, &picture), picture))
+        });
+        told.await.map(output)
+    }
+
+    async fn change_point(&self, context: &CallContext, arguments: &Arguments) -> ToolResult {
+        let request = ChangePointRequest::of(arguments, &self.capabilities)?;
+        let samples = request.samples(&self.capabilities, context).await?;
+        let look = Look::of(arguments);
+        let size = look.size(USUAL_SCATTER)?;
+        let told = drawn(move || {
+            let fitted = request.fitted(samples)?;
+            let picture = fitted.chart.render(look.format, size).map_err(not_drawn)?;
+            Ok((request.answer(&fitted, &picture), picture))
+        });
+        told.await.map(output)
+    }
+
     /// Whose clock the axis has, and from when to when it goes.
     async fn window(
         &self,
@@ -153,10 +225,32 @@ impl RenderTrend {
     }
 }
 
-fn points_schema() -> serde_json::Value {
+fn stored_point(description: &str) -> Value {
+    json!({
+        "type": "object",
+        "description": description,
+        "properties": {
+            "equip": schema::string("Id of the equipment."),
+            "role": schema::string("Role of the point."),
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn period(description: &str) -> Value {
     json!({
         "type": "array",
-        "description": "Points to draw; each has either ord, or history, or equip and role.",
+        "description": description,
+        "minItems": 2,
+        "maxItems": 2,
+        "items": {"type": ["string", "null"], "description": "Time of the site's wall clock."},
+    })
+}
+
+fn points_schema() -> Value {
+    json!({
+        "type": "array",
+        "description": "trend: points to draw; each has either ord, or history, or equip and role.",
         "minItems": 1,
         "maxItems": MOST_SERIES,
         "items": {
@@ -174,11 +268,7 @@ fn points_schema() -> serde_json::Value {
     })
 }
 
-fn pixels(
-    description: &str,
-    bounds: &std::ops::RangeInclusive<u32>,
-    default: i64,
-) -> serde_json::Value {
+fn pixels(description: &str, bounds: &std::ops::RangeInclusive<u32>, default: i64) -> Value {
     schema::integer_between(
         description,
         i64::from(*bounds.start()),
@@ -205,9 +295,34 @@ fn chart(
     (chart, drawn)
 }
 
-fn size(request: &TrendRequest, chart: &TrendChart) -> Result<ImageSize, ToolError> {
-    let height = request.height.unwrap_or_else(|| chart.usual_height());
-    ImageSize::new(request.width, height).map_err(not_drawn)
+/// Format and size that a caller asks for.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    format: ImageFormat,
+    width: u32,
+    height: Option<u32>,
+}
+
+impl Look {
+    fn of(arguments: &Arguments) -> Self {
+        let pixels = |name: &str| {
+            let given = arguments.optional_integer(name);
+            given.map(|given| u32::try_from(given.max(0)).unwrap_or(u32::MAX))
+        };
+        let format = arguments.optional_string("format");
+        Self {
+            format: format
+                .and_then(ImageFormat::from_name)
+                .unwrap_or(ImageFormat::Png),
+            width: pixels("width").unwrap_or(USUAL_WIDTH),
+            height: pixels("height"),
+        }
+    }
+
+    fn size(&self, usual_height: u32) -> Result<ImageSize, ToolError> {
+        let height = self.height.unwrap_or(usual_height);
+        ImageSize::new(self.width, height).map_err(not_drawn)
+    }
 }
 
 fn not_drawn(error: PlotError) -> ToolError {
@@ -233,12 +348,6 @@ fn not_drawn(error: PlotError) -> ToolError {
     ToolError::invalid_params(sentence(&error)).with("argument", argument)
 }
 
-fn output(
-    chart: &TrendChart,
-    drawn: &[Drawn],
-    picture: &Picture,
-    report: &TrendReport,
-) -> ToolOutput {
-    let told = answer(chart, drawn, picture, report);
-    ToolOutput::json_and(told, [image_block(picture)])
+fn output((told, picture): (Map<String, Value>, Picture)) -> ToolOutput {
+    ToolOutput::json_and(told, [image_block(&picture)])
 }

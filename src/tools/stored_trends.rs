@@ -107,7 +107,7 @@ pub(super) async fn read(
     Ok(drawn.collect())
 }
 
-fn no_store() -> ToolError {
+pub(super) fn no_store() -> ToolError {
     ToolError::internal(
         "There is no trends store; its log line at the start of the bridge says why. Live histories can be drawn.",
     )
@@ -116,7 +116,7 @@ fn no_store() -> ToolError {
 }
 
 /// A refusal of the store's policy in the codes of the tools.
-fn refused(error: CapabilityError) -> ToolError {
+pub(super) fn refused(error: CapabilityError) -> ToolError {
     let text = crate::visible_text::one_line(&error.message);
     let text = sentence(&text);
     let mut told = match error.code {

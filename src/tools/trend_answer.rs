@@ -58,11 +58,6 @@ pub(super) fn answer(
     });
     let sum = |count: fn(&SeriesReport) -> usize| report.series.iter().map(count).sum::<usize>();
     let told = json!({
-        "format": picture.format.name(),
-        "mimeType": picture.format.mime_type(),
-        "width": picture.size.width(),
-        "height": picture.size.height(),
-        "bytes": picture.bytes.len(),
         "from": clock.text(chart.axis.from),
         "to": clock.text(chart.axis.to),
         "timeAxis": chart.axis.zone_name,
@@ -70,17 +65,45 @@ pub(super) fn answer(
         "points": points,
         "axes": axes.collect::<Vec<_>>(),
         "spans": spans.collect::<Vec<_>>(),
-        "decimation": {
-            "columns": report.columns,
-            "samples": sum(|series| series.samples),
-            "drawn": sum(|series| series.drawn),
-        },
         "notes": notes(drawn, report),
+    });
+    let counts = (sum(|series| series.samples), sum(|series| series.drawn));
+    let mut answer = picture_json("trend", picture, counts);
+    if let Value::Object(told) = told {
+        answer.extend(told);
+    }
+    answer
+}
+
+/// What is told of every picture; what a kind does not have is empty.
+pub(super) fn picture_json(
+    kind: &str,
+    picture: &Picture,
+    (samples, drawn): (usize, usize),
+) -> Map<String, Value> {
+    let told = json!({
+        "kind": kind,
+        "format": picture.format.name(),
+        "mimeType": picture.format.mime_type(),
+        "width": picture.size.width(),
+        "height": picture.size.height(),
+        "bytes": picture.bytes.len(),
+        "panels": 1,
+        "points": [],
+        "axes": [],
+        "spans": [],
+        "decimation": {"columns": picture.size.width(), "samples": samples, "drawn": drawn},
+        "notes": [],
     });
     match told {
         Value::Object(told) => told,
         _ => Map::new(),
     }
+}
+
+/// A time of an axis as answers write it.
+pub(super) fn clock_text(axis: &TimeAxis, time: i64) -> String {
+    Clock(axis).text(time)
 }
 
 /// How times of the axis are written: instants with the offset, wall-clock times without.
@@ -124,6 +147,9 @@ fn point_json(drawn: &Drawn, series: &SeriesReport, clock: &Clock<'_>) -> Value 
             .map(|(value, text)| json!({"value": value, "text": text}))
             .collect();
         map.insert("states".to_owned(), json!(states));
+    }
+    if let Some(available) = drawn.status_available {
+        map.insert("statusAvailable".to_owned(), json!(available));
     }
     map.insert("color".to_owned(), json!(series.colour));
     map.insert("panel".to_owned(), json!(series.panel));
@@ -200,6 +226,10 @@ fn notes(drawn: &[Drawn], report: &TrendReport) -> Vec<String> {
 /// The schema of [`answer`].
 pub(super) fn output_schema() -> ObjectSchema {
     object()
+        .required(
+            "kind",
+            schema::one_of("Kind of the picture.", &["trend", "drift", "changePoint"]),
+        )
         .required("format", schema::one_of("Format of the picture.", &["png", "svg"]))
         .required("mimeType", schema::string("MIME type of the picture."))
         .required("width", schema::whole("Pixels."))
@@ -254,6 +284,77 @@ pub(super) fn output_schema() -> ObjectSchema {
             "notes",
             schema::list("What should be known of the picture.", schema::string("Sentence.")),
         )
+        .optional("drift", drift_schema())
+        .optional("changePoint", change_point_schema())
+}
+
+fn drift_schema() -> ObjectSchema {
+    let trace = object()
+        .required("name", schema::string("What was measured."))
+        .required("units", schema::string("Unit of the residuals."))
+        .required(
+            "samples",
+            schema::whole("Residuals: measured less expected at that load."),
+        )
+        .required("drift", number_or_null("Median residual."))
+        .required("sigma", number_or_null("Scatter of the baseline."))
+        .optional(
+            "alarmAt",
+            schema::string("When a shift was certain to last; absent without an alarm."),
+        );
+    object()
+        .required("facility", schema::string("Facility of the run."))
+        .required("finding", schema::string("Id of the finding."))
+        .required(
+            "traces",
+            schema::list("Metrics that the finding is made of, a panel each.", trace),
+        )
+}
+
+fn change_point_schema() -> ObjectSchema {
+    let model = object()
+        .required(
+            "kind",
+            schema::string("Form of the model, for example 3P cooling."),
+        )
+        .required(
+            "coefficients",
+            schema::list("Base and slopes.", number_or_null("Coefficient.")),
+        )
+        .required(
+            "changePoints",
+            schema::list(
+                "Where the model bends, degF.",
+                schema::number("Temperature."),
+            ),
+        )
+        .required("r2", number_or_null("Coefficient of determination."))
+        .required("cvRmse", number_or_null("Scatter as a share of the mean."))
+        .required("nmbe", number_or_null("Bias as a share of the mean."))
+        .required(
+            "accepted",
+            schema::boolean("Whether the scatter is small enough for savings."),
+        );
+    object()
+        .required("facility", schema::string("Facility of the meter."))
+        .required("equip", schema::string("Equipment of the meter."))
+        .required("role", schema::string("Role of the meter."))
+        .required("energy", schema::string("What the vertical axis shows."))
+        .required("baselineDays", schema::whole("Days that were fitted."))
+        .required(
+            "baselineDaysDropped",
+            schema::whole("Days with too few samples."),
+        )
+        .optional("reportingDays", schema::whole("Days that are compared."))
+        .optional(
+            "reportingDaysDropped",
+            schema::whole("Those with too few samples."),
+        )
+        .required("model", model)
+}
+
+fn number_or_null(description: &str) -> Value {
+    schema::any_of_types(description, &["number", "null"])
 }
 
 fn point_schema() -> ObjectSchema {
@@ -273,6 +374,12 @@ fn point_schema() -> ObjectSchema {
                 object()
                     .required("value", schema::number("Number on the axis."))
                     .required("text", schema::string("State.")),
+            ),
+        )
+        .optional(
+            "statusAvailable",
+            schema::boolean(
+                "Whether the interface told the status of live records; without it bad ones are drawn like others.",
             ),
         )
         .required("color", schema::string("#rrggbb of the line."))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::capability::CapabilityAccess;
 use super::{Arguments, ToolError};
 use crate::plot::trend::MOST_SERIES;
-use crate::plot::{ImageFormat, Span, TimeAxis};
+use crate::plot::{Span, TimeAxis};
 use crate::station::ord::{Ord, unescape};
 use crate::station::time::parse_client_time;
 use crate::trends::site_time::SiteClock;
@@ -46,9 +46,6 @@ pub(super) struct WantedPoint {
 pub(super) struct TrendRequest {
     pub points: Vec<WantedPoint>,
     pub title: String,
-    pub format: ImageFormat,
-    pub width: u32,
-    pub height: Option<u32>,
     from: String,
     to: Option<String>,
     /// Start, end, label.
@@ -92,24 +89,14 @@ impl TrendRequest {
             ))
             .with("argument", "points"));
         }
-        let pixels = |name: &str| {
-            let given = arguments.optional_integer(name);
-            given.map(|given| u32::try_from(given.max(0)).unwrap_or(u32::MAX))
-        };
         let filled = |name: &str| {
             let text = arguments.optional_string(name);
             text.filter(|text| !text.trim().is_empty())
                 .map(str::to_owned)
         };
-        let format = arguments.optional_string("format");
         Ok(Self {
             points,
             title: filled("title").unwrap_or_default(),
-            format: format
-                .and_then(ImageFormat::from_name)
-                .unwrap_or(ImageFormat::Png),
-            width: pixels("width").unwrap_or(960),
-            height: pixels("height"),
             from: arguments.string("from")?.to_owned(),
             to: filled("to"),
             spans: list("spans")
@@ -134,24 +121,16 @@ impl TrendRequest {
             let Source::Stored { facility, .. } = &point.source else {
                 continue;
             };
-            let own = facility.clone().or_else(|| access.station_facility());
-            let refuse = |message: String| {
-                Err(ToolError::invalid_params(message)
-                    .with("argument", format!("points/{place}/facility")))
-            };
-            let Some(own) = own else {
-                return refuse(
-                    "Which facility stores this station's trends is not known; name it in 'facility' (the capability \
-                     facilities lists them)."
-                        .to_owned(),
-                );
-            };
+            let argument = format!("points/{place}/facility");
+            let own = own_facility(facility.as_deref(), access)
+                .ok_or_else(|| unknown_facility(&argument))?;
             match &found {
                 Some(other) if *other != own => {
-                    return refuse(format!(
+                    return Err(ToolError::invalid_params(format!(
                         "One picture shows stored trends of one facility, not of '{other}' and '{own}'; draw two \
                          pictures."
-                    ));
+                    ))
+                    .with("argument", argument));
                 }
                 _ => found = Some(own),
             }
@@ -246,6 +225,22 @@ impl Axis {
             |stamp| stamp.div_euclid(MILLISECOND),
         )
     }
+}
+
+/// The facility that is given, else that of the station.
+pub(super) fn own_facility(given: Option<&str>, access: &CapabilityAccess) -> Option<String> {
+    let given = given.filter(|given| !given.trim().is_empty());
+    given
+        .map(str::to_owned)
+        .or_else(|| access.station_facility())
+}
+
+pub(super) fn unknown_facility(argument: &str) -> ToolError {
+    ToolError::invalid_params(
+        "Which facility stores this station's trends is not known; name it in 'facility' (the capability facilities lists \
+         them).",
+    )
+    .with("argument", argument)
 }
 
 fn text(members: &Map<String, Value>, name: &str) -> String {

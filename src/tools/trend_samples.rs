@@ -15,6 +15,8 @@ pub(super) struct Drawn {
     pub units: Option<String>,
     /// What the numbers of states mean, in the order of the numbers.
     pub states: Vec<(f64, String)>,
+    /// Whether the interface told the status of live records; without it bad ones are drawn like others.
+    pub status_available: Option<bool>,
     /// Why there are fewer samples than the window has.
     pub truncated: Option<Truncation>,
 }

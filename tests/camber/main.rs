@@ -13,6 +13,7 @@ mod harborview_mv;
 mod judged_site;
 mod lakeside_faults;
 mod mv;
+mod pictures;
 mod policy;
 mod rcx_report;
 mod rule_run;

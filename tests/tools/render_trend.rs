@@ -85,6 +85,7 @@ async fn a_live_history_is_drawn_over_every_interface() {
         assert_eq!(drawn["label"], json!("AHU_1 SupplyTemp"), "{way}");
         assert_eq!(drawn["source"], json!("live"));
         assert_eq!(drawn["historyId"], json!("/Sample/SupplyTemp"));
+        assert_eq!(drawn["statusAvailable"], json!(*way != "oBIX"), "{way}");
         assert_eq!(told["timeAxis"], json!("Europe/Paris"));
         assert_eq!(told["from"], json!("2026-10-24T02:00:00.000+02:00"));
         if *way != "oBIX" {
