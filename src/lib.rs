@@ -6,6 +6,7 @@
 //! - [`trends`]: the samples of mapped points, in a folder that CAMBER reads as well.
 //! - [`tools`], [`prompts`], [`resources`]: what MCP clients can ask for; one registry, one entry shape.
 //! - [`plot`]: pictures of samples, PNG and SVG.
+//! - [`report`]: the ranked issues of a facility as one HTML file for people.
 //! - [`identity`]: users' own tokens, and the vault of their station passwords.
 //! - [`mcp`]: the registry behind Streamable HTTP and stdio.
 //! - [`config`], [`cli`]: one YAML file and the commands.
@@ -30,6 +31,7 @@ pub mod knowledge;
 pub mod mcp;
 pub mod plot;
 pub mod prompts;
+pub mod report;
 pub mod resources;
 pub mod schema;
 pub mod secrecy;

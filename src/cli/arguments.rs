@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use url::Url;
 
 use super::ingest::IngestArguments;
+use super::report::ReportOptions;
 use super::rules::RulesOptions;
 use super::store::StoreOptions;
 use super::trends::TrendsArguments;
@@ -73,6 +74,8 @@ pub enum Command {
     Trends(TrendsArguments),
     /// Answer one call of a capability over stored trends, or serve the capabilities alone.
     Camber(CamberOptions),
+    /// Write the ranked issues of a facility as one HTML file for people.
+    Report(ReportOptions),
     /// Tell what fault rules and drift detectors there are, and what each looks for, reads and can be told.
     Rules(RulesOptions),
     /// Write the tables of tools, resources, prompts, rules and metrics into the README.
@@ -299,7 +302,7 @@ pub struct CamberCall {
 }
 
 /// A number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
+pub fn share(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|share| (0.0..=1.0).contains(share))

@@ -86,7 +86,7 @@ async fn serve(service: Arc<CapabilityService>, caller: CallerPolicy) -> anyhow:
 }
 
 /// A store, or the store of a portfolio workspace.
-fn open_store(folder: &Path) -> anyhow::Result<TrendStore> {
+pub(super) fn open_store(folder: &Path) -> anyhow::Result<TrendStore> {
     let inner = folder.join("store");
     let place = match TrendStore::open(folder) {
         Ok(store) => return Ok(store),

@@ -3,7 +3,7 @@
 //! - [`arguments`]: what can be typed.
 //! - [`assembly`]: configuration → a bridge that can be served; [`metric_sources`]: what its parts tell the metrics.
 //! - [`demo`], [`serve`], [`relay`], [`init`], [`user`], [`probe`], [`audit`], [`store`], [`ingest`], [`trends`],
-//!   [`camber`] with [`init_run_config`], [`rules`], [`docs`]: one file per command.
+//!   [`camber`] with [`init_run_config`], [`report`], [`rules`], [`docs`]: one file per command.
 //! - [`ingest_schedule`]: ingest in the background of a bridge that serves.
 //! - [`reload`]: a changed configuration file, applied to the bridge that runs.
 //! - [`output`], [`logging`], [`shutdown`]: what is printed, log lines, signals.
@@ -31,6 +31,7 @@ pub mod probe;
 pub mod process_lock;
 pub mod relay;
 pub mod reload;
+pub mod report;
 pub mod rules;
 pub mod serve;
 pub mod shutdown;
@@ -109,6 +110,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Trends(options) => trends::run(&options),
         Command::Ingest(options) => Box::pin(ingest::run(options, &arguments.logging)).await,
         Command::Camber(options) => camber::run(options, &arguments.logging).await,
+        Command::Report(options) => Box::pin(report::run(options, &arguments.logging)).await,
         Command::Rules(options) => rules::run(&options),
         Command::Docs(options) => docs::run(&options),
     }

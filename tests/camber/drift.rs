@@ -60,7 +60,7 @@ fn handler(equip: &str, more_power: f64) -> EquipmentRows {
 }
 
 /// The fan of AHU-1 draws 1.5 kW more from 2024-04-10 on, AHU-3 is sound, and AHU-2 tells the weather only.
-fn building() -> StoreYard {
+pub fn building() -> StoreYard {
     let yard = StoreYard::new();
     let weather = |equip: &str, class: &str| {
         equipment(

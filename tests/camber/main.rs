@@ -9,6 +9,7 @@ mod figures;
 mod harborview_drift;
 mod harborview_faults;
 mod harborview_mv;
+mod html_report;
 #[path = "../support/judged_site.rs"]
 mod judged_site;
 mod lakeside_faults;

@@ -5,6 +5,7 @@ use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry, CapabilityResult,
 use niagara_bridge::trends::store::RoleColumn;
 use serde_json::{Value, json};
 
+use crate::drift::building;
 use crate::store_yard::{StoreYard, equipment, stamps, watch};
 
 const RULES: [&str; 8] = [
@@ -44,7 +45,7 @@ fn outdoors(hour: i64) -> f64 {
 
 /// Two alike air handlers whose coils are both open on weekday mornings; the supply air of the second reads 3 °F high, as a
 /// logger in its duct tells.
-fn yard() -> StoreYard {
+pub fn yard() -> StoreYard {
     let yard = StoreYard::new();
     let supply = |hour: i64, on: bool, offset: f64| {
         let small = f64::from(u8::try_from(hour * 37 % 11).expect("small")) / 100.0;
@@ -86,7 +87,7 @@ fn yard() -> StoreYard {
     yard
 }
 
-fn config(report: Value) -> Value {
+pub fn config(report: Value) -> Value {
     json!({
         "site": "Headquarters",
         "source": {"kind": "store", "facility_id": "hq"},
@@ -97,6 +98,15 @@ fn config(report: Value) -> Value {
 }
 
 fn answer(yard: &StoreYard, config: &Value, arguments: Value) -> CapabilityResult {
+    answer_to(&CallerPolicy::of(["hq"]), yard, config, arguments)
+}
+
+fn answer_to(
+    caller: &CallerPolicy,
+    yard: &StoreYard,
+    config: &Value,
+    arguments: Value,
+) -> CapabilityResult {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hq.json");
     std::fs::write(&file, config.to_string()).expect("a file");
@@ -104,14 +114,47 @@ fn answer(yard: &StoreYard, config: &Value, arguments: Value) -> CapabilityResul
     let workspace = yard.workspace().with_run_configs(configs);
     let registry = CapabilityRegistry::built_in().expect("a registry");
     registry
-        .call(
-            "rcx_report",
-            arguments,
-            &workspace,
-            &CallerPolicy::of(["hq"]),
-            &watch(),
-        )
+        .call("rcx_report", arguments, &workspace, caller, &watch())
         .expect("an answer")
+}
+
+#[test]
+fn a_drift_of_the_configuration_is_an_issue() {
+    let declared = json!({
+        "source": {"kind": "store", "facility_id": "hq"},
+        "equipment": [{"class": "AHU"}],
+        "rules": ["supply_air_control"],
+        "drift": {"families": [{"class": "AHU", "family": "ahu",
+            "reference": {"period": ["2024-03-01", "2024-04-09 23:00"]}}]},
+    });
+    // These trends are smoother than any real ones.
+    let mut caller = CallerPolicy::of(["hq"]);
+    caller.min_trust = 0.0;
+    let found = answer_to(
+        &caller,
+        &building(),
+        &declared,
+        json!({"facility_id": "hq"}),
+    );
+    let issue = &found.data["issues"][0];
+    assert_eq!(
+        (&issue["equip"], &issue["rules"], &issue["severity"]),
+        (
+            &json!("AHU-1"),
+            &json!(["fan_efficiency_drift"]),
+            &json!("fault")
+        )
+    );
+    assert_eq!(
+        issue["finding_ids"],
+        json!(["ahu:fan_efficiency_drift@AHU-1"])
+    );
+    assert_eq!(issue["title"], "Fan efficiency drift");
+    let sections = found.data["sections"].as_array().expect("sections");
+    assert!(
+        sections.iter().any(|section| section["id"] == "mv"),
+        "{sections:?}"
+    );
 }
 
 fn column<'a>(found: &'a CapabilityResult, key: &str) -> Vec<&'a Value> {

@@ -26,3 +26,4 @@ mod mcp_clients;
 mod nmap;
 mod programs;
 mod pyhaystack;
+mod report_page;

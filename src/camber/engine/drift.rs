@@ -327,7 +327,7 @@ fn require_samples(
 }
 
 /// Says when the frozen baselines could not be read: every detector declines then.
-fn note_frozen(ground: &mut RunGround<'_>) {
+pub(super) fn note_frozen(ground: &mut RunGround<'_>) {
     let problem = match ground.file {
         None => Some("a packaged configuration comes without its file".to_owned()),
         Some(file) => file.frozen().err().map(str::to_owned),

@@ -1,13 +1,16 @@
 //! The report of issues over a facility's stored trends (RCx report §2).
 
 use niagara_analytics::rcx::{Report, ReportInput, Words};
+use niagara_analytics::run_config::DriftReference;
+use niagara_analytics::runner::Finding;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use serde_json::{Map, Value};
 
-use super::RuleRun;
+use super::{RuleRun, drift, refused};
 use crate::camber::call::Call;
 use crate::camber::error::CapabilityError;
 use crate::camber::hygiene::harmless;
+use crate::camber::result::counted;
 
 /// A run of the rules, and the report of it.
 pub struct RcxRun<'a> {
@@ -22,6 +25,7 @@ impl<'a> RcxRun<'a> {
     /// As [`RuleRun::of`].
     pub fn of(call: &Call<'a>, arguments: &Map<String, Value>) -> Result<Self, CapabilityError> {
         let mut run = RuleRun::of(call, arguments)?;
+        let drifts = drifts(call, &mut run)?;
         let config = &run.ground.config;
         if config.report.fetches_weather {
             run.ground.notices.push(
@@ -56,7 +60,7 @@ impl<'a> RcxRun<'a> {
             frames: &run.frames,
             outcome: &run.outcome,
             comparisons: &run.comparisons,
-            drift: &[],
+            drift: &drifts,
             topology: topology.as_ref(),
             from_store: true,
             words: &DataWords(call),
@@ -67,6 +71,44 @@ impl<'a> RcxRun<'a> {
         .map_err(|_| call.watch.overdue())?;
         Ok(Self { run, report })
     }
+}
+
+/// Findings of the drift section of the configuration, of the families whose references are part of the run.
+fn drifts(call: &Call<'_>, run: &mut RuleRun<'_>) -> Result<Vec<Finding>, CapabilityError> {
+    let is_written = match run.ground.config.raw("drift") {
+        Some(Value::Object(fields)) => !fields.is_empty(),
+        _ => false,
+    };
+    let Some(section) = run.ground.config.drift.clone().filter(|_| is_written) else {
+        return Ok(Vec::new());
+    };
+    let mut entries = section
+        .resolved(None, None)
+        .map_err(|error| refused(&error))?;
+    let all = entries.len();
+    let frames = &run.frames;
+    entries.retain(|entry| match &entry.reference {
+        Some(DriftReference::Equipment { equip, .. }) => {
+            frames.iter().any(|frame| frame.equip() == equip)
+        }
+        _ => true,
+    });
+    if entries.len() < all {
+        run.ground.notices.push(format!(
+            "{} of the drift section of the run configuration was not compared, since its reference is not among the \
+             equipment asked for: that is no pass",
+            counted(all - entries.len(), "family", "families")
+        ));
+    }
+    if entries.is_empty() {
+        return Ok(Vec::new());
+    }
+    if entries.iter().any(|entry| entry.reference.is_none()) {
+        drift::note_frozen(&mut run.ground);
+    }
+    let run_id = section.run_id.unwrap_or_default();
+    let outcome = drift::outcome(call, &run.ground, &run.frames, &entries, &run_id, None)?;
+    Ok(outcome.findings)
 }
 
 /// SHA-1 in hex digits: it names the causes of issues, as the reference does, and secures nothing.

@@ -1,0 +1,111 @@
+//! The command `report`: one HTML file out of a store.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::json;
+
+use crate::rcx_report::{config, yard};
+use crate::store_yard::StoreYard;
+
+fn report(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_niagara-bridge"))
+        .arg("report")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+fn written(yard: &StoreYard, report_section: serde_json::Value) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("reports");
+    let file = folder.path().join("hq.json");
+    std::fs::write(&file, config(report_section).to_string()).expect("a file");
+    let path = |path: &std::path::Path| path.to_str().expect("a path").to_owned();
+    let output = report(&[
+        "--facility",
+        "hq",
+        "--store",
+        &path(yard.root()),
+        "--out",
+        &path(&out),
+        "--run-config",
+        &path(&file),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let expected = out.join("hq-report.html");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(told.trim(), path(&expected));
+    std::fs::read_to_string(expected).expect("the report")
+}
+
+#[test]
+fn a_report_is_one_file_with_its_issues_pictures_and_facts() {
+    let yard = yard();
+    let page = written(
+        &yard,
+        json!({"rcx": {
+            "loads": {"AHU-1": {"heating_capacity_kbtuh": 500}, "AHU-2": {"heating_capacity_kbtuh": 200}},
+            "references": {"AHU-2": {"supply_air_temp": {"equip": "LOGGER"}}},
+        }}),
+    );
+    assert!(page.starts_with("<!doctype html>"));
+    for part in [
+        "<h1>Retro-commissioning report: Headquarters</h1>",
+        "<section id=\"summary\">",
+        "<caption>Ranked issues</caption>",
+        "Enable the supply-air temperature reset",
+        "Conditional on these sensors; check them first",
+        "Sensors against their references",
+        "Appendix B: assumptions used",
+        "reheat gas and the cooling that undoes it (simultaneous_heat_cool)",
+    ] {
+        assert!(page.contains(part), "{part} is not in the report");
+    }
+    // Every place that a link of the page leads to is there.
+    let places: Vec<&str> = page
+        .split("href=\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert!(places.len() > 8, "{places:?}");
+    for place in places {
+        assert!(
+            page.contains(&format!("id=\"{place}\"")),
+            "nothing is at #{place}"
+        );
+    }
+    assert!(page.contains("<svg"), "no picture");
+    for foreign in ["<script", "http-equiv=\"refresh", "src=\"http", "@import"] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn what_cannot_be_reported_is_said() {
+    let yard = yard();
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_str().expect("a path");
+    let store = yard.root().to_str().expect("a path");
+    for (facility, told) in [("annex", "no stored data"), ("no/facility", "facility")] {
+        let output = report(&["--facility", facility, "--store", store, "--out", out]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(told), "{error}");
+    }
+    let output = report(&[
+        "--facility",
+        "hq",
+        "--store",
+        store,
+        "--out",
+        out,
+        "--station",
+        "https://station",
+    ]);
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "a station without a knowledge file: {output:?}"
+    );
+}
