@@ -125,7 +125,7 @@ impl ChangePointModel {
 
     /// The model of a kind that fits best together with further columns, whose coefficients follow its own; all figures must
     /// be finite.
-    pub(super) fn beside(
+    pub fn beside(
         kind: ModelKind,
         temperature: &[f64],
         energy: &[f64],
