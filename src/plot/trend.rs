@@ -328,6 +328,21 @@ fn shade_colour(shade: usize) -> RGBColor {
     SHADES[shade % SHADES.len()]
 }
 
+/// Share of the window that every shaded span takes at least: some pixels of the smallest picture.
+const LEAST_SHADE: f64 = 1.0 / 150.0;
+
+/// A span that can be seen: one flagged sample begins and ends at the same time (Engine §4.4).
+fn widened(begin: i64, end: i64, from: i64, to: i64) -> (f64, f64) {
+    let (begin, end, from, to) = (begin as f64, end as f64, from as f64, to as f64);
+    let lacking = (to - from) * LEAST_SHADE - (end - begin);
+    if lacking <= 0.0 {
+        return (begin, end);
+    }
+    let begin = (begin - lacking / 2.0).max(from);
+    let end = (end + lacking / 2.0).min(to);
+    (begin, end)
+}
+
 /// What of a span lies in the window.
 fn visible(span: &Span, from: i64, to: i64) -> Option<(i64, i64)> {
     let (begin, end) = (span.from.max(from), span.to.min(to));
@@ -457,7 +472,8 @@ impl Plan<'_> {
         let TimeAxis { from, to, .. } = self.chart.axis;
         for (span, shade) in self.chart.spans.iter().zip(&self.shades) {
             if let Some((begin, end)) = visible(span, from, to) {
-                panel.shade(begin as f64, end as f64, shade_colour(*shade))?;
+                let (begin, end) = widened(begin, end, from, to);
+                panel.shade(begin, end, shade_colour(*shade))?;
             }
         }
         for (index, series) in self.series.iter().enumerate() {

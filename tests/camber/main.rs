@@ -16,6 +16,7 @@ mod lakeside_faults;
 mod mv;
 mod pictures;
 mod policy;
+mod prompts;
 mod rcx_report;
 mod rule_run;
 mod sensor_trust;

@@ -17,7 +17,9 @@ use mock_station::server::MockStation;
 use mock_station::site::truth::Truth;
 use mock_station::site::{Site, SiteName, SiteOptions};
 use niagara_bridge::camber::run_config::RunConfigs;
-use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry, Watch, Workspace};
+use niagara_bridge::camber::{
+    CallerPolicy, CapabilityError, CapabilityRegistry, CapabilityResult, Watch, Workspace,
+};
 use niagara_bridge::cli::{demo, init_run_config};
 use niagara_bridge::clock::TestClock;
 use niagara_bridge::knowledge::{KnowledgeModel, STANDARD_TYPES, decode, demo_model, format};
@@ -198,7 +200,19 @@ impl JudgedSite {
             .collect()
     }
 
-    fn call(&self, capability: &str, arguments: Map<String, Value>) -> Map<String, Value> {
+    /// The data of a capability's answer.
+    pub fn call(&self, capability: &str, arguments: Map<String, Value>) -> Map<String, Value> {
+        self.result(capability, arguments)
+            .unwrap_or_else(|error| panic!("{capability}: {error:?}"))
+            .data
+    }
+
+    /// The whole answer of a capability.
+    pub fn result(
+        &self,
+        capability: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<CapabilityResult, CapabilityError> {
         let workspace = Workspace::new(self.store.clone()).with_run_configs(self.configs.clone());
         let mut caller = CallerPolicy::of([self.facility.as_str()]);
         caller.caps.max_bytes = 100_000_000;
@@ -212,8 +226,6 @@ impl JudgedSite {
                 &caller,
                 &watch,
             )
-            .unwrap_or_else(|error| panic!("{capability}: {error:?}"))
-            .data
     }
 
     /// One for the equipment of a finding; for a fleet one for itself and, where they matter, one for each member that it is
