@@ -121,6 +121,20 @@ fn lines_lie_where_their_values_are_and_gaps_stay_open() {
 }
 
 #[test]
+fn a_flagged_sample_that_begins_and_ends_at_one_time_can_be_seen() {
+    for (from, to) in [(6, 6), (0, 0), (24, 24)] {
+        let line = series("line", "degF", |_| Some(60.0));
+        let (picture, _) = chart(vec![line], vec![span(from, to, "")])
+            .render(ImageFormat::Png, size())
+            .expect("a picture");
+        let pixels = Pixels::of(&picture);
+        let is_shaded = |x: &u32| (80..330).any(|y| near(pixels.at(*x, y), shaded(0)));
+        let columns = (0..pixels.width).filter(is_shaded).count();
+        assert!((1..20).contains(&columns), "{from}: {columns}");
+    }
+}
+
+#[test]
 fn spans_are_shaded_between_their_times_only() {
     let line = series("line", "degF", |_| Some(60.0));
     let spans = vec![

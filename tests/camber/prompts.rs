@@ -201,9 +201,13 @@ fn steps(text: &str) -> Vec<String> {
 async fn every_prompt_is_carried_out_on_the_demo_and_its_answer_holds() {
     let site = JudgedSite::new(SiteName::Harborview, &STRETCHES).await;
     let names = capabilities::names();
-    let prompts = PromptRegistry::default().with_all(capability_prompts(|name| names.contains(&name)));
+    let prompts =
+        PromptRegistry::default().with_all(capability_prompts(|name| names.contains(&name)));
     let given = [
-        ("check_savings_claim", json!({"claim": "10 % less electricity"})),
+        (
+            "check_savings_claim",
+            json!({"claim": "10 % less electricity"}),
+        ),
         ("compare_equipment", json!({"equips": "ahu-1, ahu-2"})),
         ("data_quality_review", json!({})),
         (
@@ -233,7 +237,11 @@ async fn every_prompt_is_carried_out_on_the_demo_and_its_answer_holds() {
         for step in steps(text) {
             client.follow(&step);
         }
-        let asked: Vec<&str> = client.asked.iter().map(|(name, ..)| name.as_str()).collect();
+        let asked: Vec<&str> = client
+            .asked
+            .iter()
+            .map(|(name, ..)| name.as_str())
+            .collect();
         println!("{name}: {}", asked.join(", "));
         assert!(!asked.is_empty(), "{name}: {text}");
         assert!(text.contains("call check_citations"), "{text}");
@@ -252,6 +260,10 @@ async fn every_prompt_is_carried_out_on_the_demo_and_its_answer_holds() {
         let id = facts[0]["id"].as_str().expect("an id");
         let invented = format!("{draft} It came to 987654.25 [{id}].");
         let checked = client.check(&invented, &facts);
-        assert_eq!(checked.data["counts"]["unsupported_number"], json!(1), "{name}");
+        assert_eq!(
+            checked.data["counts"]["unsupported_number"],
+            json!(1),
+            "{name}"
+        );
     }
 }

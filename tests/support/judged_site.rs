@@ -217,15 +217,13 @@ impl JudgedSite {
         let mut caller = CallerPolicy::of([self.facility.as_str()]);
         caller.caps.max_bytes = 100_000_000;
         let watch = Watch::start(Duration::from_secs(300), CancellationToken::new());
-        CapabilityRegistry::built_in()
-            .expect("a registry")
-            .call(
-                capability,
-                Value::Object(arguments),
-                &workspace,
-                &caller,
-                &watch,
-            )
+        CapabilityRegistry::built_in().expect("a registry").call(
+            capability,
+            Value::Object(arguments),
+            &workspace,
+            &caller,
+            &watch,
+        )
     }
 
     /// One for the equipment of a finding; for a fleet one for itself and, where they matter, one for each member that it is

@@ -25,7 +25,8 @@ const PAGE: usize = 50;
 /// Checks a text against facts.
 pub struct CheckCitations;
 
-/// The facts by id; a repeated one must be the same.
+/// The facts by id. A repeated one must say the same; an entry of a `fact_index` has fewer members than the fact itself, of
+/// which the fuller counts.
 fn distinct(arguments: &Map<String, Value>) -> Result<Vec<&Map<String, Value>>, CapabilityError> {
     let facts = arguments
         .get("facts")
@@ -33,16 +34,18 @@ fn distinct(arguments: &Map<String, Value>) -> Result<Vec<&Map<String, Value>>, 
         .into_iter()
         .flatten()
         .filter_map(Value::as_object);
-    let mut known: HashMap<&str, &Map<String, Value>> = HashMap::new();
-    let mut list = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut list: Vec<&Map<String, Value>> = Vec::new();
     for fact in facts {
         let id = fact.get("id").and_then(Value::as_str).unwrap_or_default();
-        match known.get(id) {
-            None => {
-                known.insert(id, fact);
-                list.push(fact);
+        let place = *places.entry(id).or_insert(list.len());
+        match list.get_mut(place) {
+            None => list.push(fact),
+            Some(known) if agree(known, fact) => {
+                if fact.len() > known.len() {
+                    *known = fact;
+                }
             }
-            Some(first) if same_members(first, fact) => {}
             Some(_) => {
                 return Err(CapabilityError::invalid(format!(
                     "two facts have the id {} and different content; pass the facts as the calls returned them",
@@ -54,11 +57,10 @@ fn distinct(arguments: &Map<String, Value>) -> Result<Vec<&Map<String, Value>>, 
     Ok(list)
 }
 
-fn same_members(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
-    one.len() == other.len()
-        && one
-            .iter()
-            .all(|(key, value)| other.get(key).is_some_and(|other| same_json(value, other)))
+/// Whether two facts say the same wherever both say something.
+fn agree(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    one.iter()
+        .all(|(key, value)| other.get(key).is_none_or(|other| same_json(value, other)))
 }
 
 impl Capability for CheckCitations {
@@ -216,5 +218,44 @@ impl Capability for CheckCitations {
         result.text = format!("{told} {cite}.");
         result.facts = facts.into_list();
         Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(facts: Value) -> Result<Vec<Value>, String> {
+        let arguments = json!({"facts": facts});
+        let facts = distinct(arguments.as_object().expect("an object"));
+        let facts = facts.map_err(|error| error.to_string())?;
+        Ok(facts.into_iter().cloned().map(Value::Object).collect())
+    }
+
+    #[test]
+    fn a_fact_and_its_entry_of_an_index_are_one() {
+        let index = json!({"id": "K1@summary-cea575", "kind": "kpi", "text": "12 issues"});
+        let fact =
+            json!({"id": "K1@summary-cea575", "kind": "kpi", "text": "12 issues", "value": 12});
+        let other = json!({"id": "F1@points", "text": "3 points"});
+        for facts in [
+            json!([index, other, fact]),
+            json!([fact, other, index]),
+            json!([fact, fact, other]),
+        ] {
+            assert_eq!(told(facts).unwrap(), [fact.clone(), other.clone()]);
+        }
+    }
+
+    #[test]
+    fn one_id_for_two_statements_is_refused() {
+        let first = json!({"id": "F1@points", "text": "3 points"});
+        for second in [
+            json!({"id": "F1@points", "text": "4 points"}),
+            json!({"id": "F1@points", "text": "4 points", "value": 4}),
+        ] {
+            let refused = told(json!([first, second])).unwrap_err();
+            assert!(refused.contains("different content"), "{refused}");
+        }
     }
 }
