@@ -164,7 +164,7 @@ fn rows_of_issue<'c>(collected: &'c Collected, key: &str) -> Vec<&'c Value> {
 }
 
 /// Entries of the index by the part of the report that their ids name.
-fn rows_where<'c>(collected: &'c Collected, is: impl Fn(&str) -> bool) -> Vec<&'c Value> {
+fn rows_where(collected: &Collected, is: impl Fn(&str) -> bool) -> Vec<&Value> {
     let context = |row: &Value| {
         let id = row["id"].as_str().unwrap_or_default();
         let (_, context) = id.split_once('@').unwrap_or_default();

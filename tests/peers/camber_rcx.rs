@@ -206,14 +206,12 @@ fn compare(
                 ));
             }
         }
-        for key in ["conditional_on"] {
-            let count = |issue: &Value| issue[key].as_array().map_or(0, Vec::len);
-            if count(our) != count(their) {
-                tell(format!(
-                    "{} {}: {key} {} against {}",
-                    our["equip"], our["rules"], our[key], their[key]
-                ));
-            }
+        let conditions = |issue: &Value| issue["conditional_on"].as_array().map_or(0, Vec::len);
+        if conditions(our) != conditions(their) {
+            tell(format!(
+                "{} {}: conditional_on {} against {}",
+                our["equip"], our["rules"], our["conditional_on"], their["conditional_on"]
+            ));
         }
         let is_empty = |issue: &Value| issue["cause"] == json!("");
         if is_empty(our) != is_empty(their) {

@@ -517,7 +517,6 @@ mod tests {
     fn noise_has_no_step_and_two_weeks_are_none() {
         assert!(steps(&rows(|_| 0.0), 28).is_empty());
         assert!(steps(&rows(|_| 0.0)[..50], 28).is_empty());
-        assert!(steps(&rows(|day| if day < 120 { 0.0 } else { 0.0 * 1.0 }), 28).is_empty());
         let flat: Vec<(i64, f64, f64)> = (0..100).map(|day| (since_2023(day), 0.1, 1.0)).collect();
         assert!(steps(&flat, 28).is_empty());
     }

@@ -139,7 +139,8 @@ async fn nothing_is_added_where_a_rule_denies_it() {
             "linkName": name,
         })
     };
-    let adding: [(&str, &dyn Fn(&str) -> Value); 3] = [
+    type Arguments<'a> = &'a dyn Fn(&str) -> Value;
+    let adding: [(&str, Arguments<'_>); 3] = [
         ("createComponent", &folder),
         ("addExtension", &extension),
         ("linkSlots", &link),
