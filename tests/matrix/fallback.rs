@@ -122,7 +122,7 @@ impl Scenario {
 
 /// Ids of facts without what tells one store from another (CAMBER core §4.2).
 fn without_tokens(data: &Value) -> Value {
-    let token = regex::Regex::new("(@[a-z_]+)-[0-9a-f]{6}").expect("a pattern");
+    let token = regex::Regex::new("(@[A-Za-z0-9_]+)-[0-9a-f]{6}").expect("a pattern");
     let text = data.to_string();
     serde_json::from_str(&token.replace_all(&text, "$1")).expect("JSON")
 }

@@ -180,6 +180,21 @@ fn projects() -> Vec<Project> {
             ..project("zoned", with(&zoned, more))
         });
     }
+    for resample in ["15min", "30min", "1h", "2h"] {
+        for sections in [
+            json!({"resample": resample}),
+            json!({"resample": resample, "shared_oat": {"equip": "WX"}}),
+        ] {
+            all.push(Project {
+                sections,
+                ..project("zoned", with(&zoned, json!({"kernel": "exact"})))
+            });
+        }
+        all.push(Project {
+            sections: json!({"resample": resample}),
+            ..project("plain", plain.clone())
+        });
+    }
     all.push(project("zoned", zoned.clone()));
     all.push(Project {
         arguments: json!({"equips": ["M1"]}),

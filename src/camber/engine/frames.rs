@@ -23,7 +23,8 @@ pub fn load(call: &Call<'_>, ground: &RunGround<'_>) -> Result<Vec<RunFrame>, Ca
     load_on(call, ground, ground.config.resample)
 }
 
-/// The same on another grid than that of the configuration.
+/// The same on another grid than that of the configuration, which the shared points keep: of them a bin has the value of its
+/// own stamp, as in the reference.
 ///
 /// # Errors
 /// As [`load`].
@@ -33,7 +34,7 @@ pub fn load_on(
     bins: BinWidth,
 ) -> Result<Vec<RunFrame>, CapabilityError> {
     let failed = |error: StoreError| call.store_failure(&error);
-    let shared = shared_points(call, ground, bins)?;
+    let shared = shared_points(call, ground, ground.config.resample)?;
     let equips: BTreeSet<String> = ground
         .equipment
         .iter()
