@@ -48,7 +48,7 @@ impl ModelCurve {
     /// let energy: Vec<f64> = temperature.iter().map(|t| 100.0 + 5.0 * (t - 60.0).max(0.0)).collect();
     /// let model = ChangePointModel::chosen(&temperature, &energy).unwrap();
     /// let curve = ModelCurve::of(&model, 30.0, 90.0);
-    /// assert_eq!(curve.label, "3P cooling");
+    /// assert_eq!(curve.label, model.kind().label());
     /// assert!((curve.line.last().unwrap().1 - 250.0).abs() < 5.0);
     /// ```
     pub fn of(model: &ChangePointModel, low: f64, high: f64) -> Self {
