@@ -31,7 +31,7 @@ async fn site(changes: Value) -> Site {
         "apiToken": TOKEN,
         "dataDir": data.path(),
         "station": { "url": station.url(), "user": account.user, "password": account.password },
-        "limits": { "requestsPerSecond": 0 },
+        "limits": { "requestsPerSecond": 0, "inboundPerPrincipal": 0, "inboundPerAddress": 0 },
     });
     for (key, value) in changes.as_object().expect("changes") {
         document[key] = value.clone();

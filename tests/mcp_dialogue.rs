@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use niagara_bridge::config::Secret;
 use niagara_bridge::mcp::auth::Authenticator;
 use niagara_bridge::mcp::bridge::Bridge;
-use niagara_bridge::mcp::http::{HttpOptions, HttpServer};
+use niagara_bridge::mcp::http::HttpServer;
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::ResourceRegistry;
 use niagara_bridge::tools::{
@@ -17,7 +17,7 @@ use niagara_bridge::tools::{
 };
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use support::{Client, TOKEN, events, healthy, json_body, request};
+use support::{Client, TOKEN, events, healthy, json_body, request, unhurried};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -65,7 +65,7 @@ async fn start() -> (HttpServer, Client) {
         bridge,
         Authenticator::new(Some(Secret::new(TOKEN)), None),
         healthy(),
-        HttpOptions::default(),
+        unhurried(),
         TcpListener::bind("127.0.0.1:0").await.expect("a free port"),
         CancellationToken::new(),
     )

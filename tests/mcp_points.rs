@@ -13,7 +13,7 @@ use mock_station::model::value::Value as StationValue;
 use niagara_bridge::config::Secret;
 use niagara_bridge::mcp::auth::Authenticator;
 use niagara_bridge::mcp::bridge::Bridge;
-use niagara_bridge::mcp::http::{HttpOptions, HttpServer};
+use niagara_bridge::mcp::http::HttpServer;
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::ResourceRegistry;
 use niagara_bridge::resources::point::{PointResource, StationChanges};
@@ -25,7 +25,7 @@ use niagara_bridge::tools::station_access::{ServiceStation, SharedStations};
 use niagara_bridge::tools::{Registry, echo::Echo};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
-use support::{Client, TOKEN, events, healthy, request};
+use support::{Client, TOKEN, events, healthy, request, unhurried};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -68,7 +68,7 @@ impl Site {
             bridge,
             Authenticator::new(Some(Secret::new(TOKEN)), None),
             healthy(),
-            HttpOptions::default(),
+            unhurried(),
             listener,
             CancellationToken::new(),
         )

@@ -41,7 +41,7 @@ impl Bridge {
                 "apiToken": TOKEN,
                 "dataDir": data.path(),
                 "station": { "url": station.url(), "user": account.user, "password": account.password },
-                "limits": { "requestsPerSecond": 0 },
+                "limits": { "requestsPerSecond": 0, "inboundPerPrincipal": 0, "inboundPerAddress": 0 },
             });
             let mut settings = Settings::empty("the test".into());
             settings

@@ -43,7 +43,7 @@ impl Desk {
             "apiToken": TOKEN,
             "dataDir": desk.data_dir(),
             "station": { "url": desk.station.url(), "user": account.user, "password": account.password },
-            "limits": { "requestsPerSecond": 0, "inboundPerAddress": 0 },
+            "limits": { "requestsPerSecond": 0, "inboundPerPrincipal": 0, "inboundPerAddress": 0 },
             "identity": { "vaultKeyFile": desk.key_file() },
         });
         std::fs::write(desk.config_file(), settings.to_string()).expect("write");

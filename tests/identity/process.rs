@@ -127,7 +127,7 @@ async fn every_secret_can_be_a_credential_of_the_service() {
     let settings = json!({
         "dataDir": desk.data_dir(),
         "station": { "url": desk.station.url(), "user": BRIDGE.user },
-        "limits": { "requestsPerSecond": 0 },
+        "limits": { "requestsPerSecond": 0, "inboundPerPrincipal": 0, "inboundPerAddress": 0 },
     });
     std::fs::write(desk.config_file(), settings.to_string()).expect("written");
 

@@ -6,7 +6,7 @@ use niagara_bridge::config::Secret;
 use niagara_bridge::knowledge::KnowledgeStore;
 use niagara_bridge::mcp::auth::Authenticator;
 use niagara_bridge::mcp::bridge::Bridge;
-use niagara_bridge::mcp::http::{HttpOptions, HttpServer};
+use niagara_bridge::mcp::http::HttpServer;
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::ResourceRegistry;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::desk::{Desk, registry};
-use crate::support::{Client, TOKEN, healthy};
+use crate::support::{Client, TOKEN, healthy, unhurried};
 
 /// A building with a floor, a type, two pieces of equipment and a sensor, made with the tools.
 async fn mapped() -> Desk {
@@ -490,7 +490,7 @@ async fn two_clients_that_edit_at_once_lose_nothing() {
         Arc::new(bridge),
         Authenticator::new(Some(Secret::new(TOKEN)), None),
         healthy(),
-        HttpOptions::default(),
+        unhurried(),
         listener,
         CancellationToken::new(),
     )

@@ -7,7 +7,7 @@ use niagara_bridge::cli::logging;
 use niagara_bridge::config::{LogFormat, Secret};
 use niagara_bridge::mcp::auth::{Authenticator, UserTokens};
 use niagara_bridge::mcp::bridge::Bridge;
-use niagara_bridge::mcp::http::{HttpOptions, HttpServer};
+use niagara_bridge::mcp::http::HttpServer;
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::ResourceRegistry;
 use niagara_bridge::tools::schema::{self, object};
@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::log::Log;
-use super::support::{Client, OTHER_TOKEN, TOKEN, healthy};
+use super::support::{Client, OTHER_TOKEN, TOKEN, healthy, unhurried};
 
 /// Fails as it is told to.
 struct Fragile;
@@ -84,7 +84,7 @@ async fn serve() -> HttpServer {
         Arc::new(bridge),
         Authenticator::new(Some(Secret::new(TOKEN)), Some(Arc::new(Operator))),
         healthy(),
-        HttpOptions::default(),
+        unhurried(),
         listener,
         CancellationToken::new(),
     );

@@ -53,7 +53,7 @@ impl Running {
                 "password": password,
                 "scheme": setting.scheme,
             },
-            "limits": { "requestsPerSecond": 0 },
+            "limits": { "requestsPerSecond": 0, "inboundPerPrincipal": 0, "inboundPerAddress": 0 },
             "log": { "format": setting.format, "level": "info" },
         });
         let config = home.join("config.yaml");

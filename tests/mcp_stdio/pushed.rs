@@ -10,7 +10,7 @@ use futures::stream::BoxStream;
 use niagara_bridge::config::Secret;
 use niagara_bridge::mcp::auth::Authenticator;
 use niagara_bridge::mcp::bridge::Bridge;
-use niagara_bridge::mcp::http::{HttpOptions, HttpServer};
+use niagara_bridge::mcp::http::HttpServer;
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::{
     Address, Resource, ResourceDefinition, ResourceError, ResourceRegistry,
@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::support::{TOKEN, healthy, request};
+use super::support::{TOKEN, healthy, request, unhurried};
 use super::talk::Talk;
 
 const LEVEL: &str = "niagara://level";
@@ -116,7 +116,7 @@ impl Tank {
             self.bridge.clone(),
             Authenticator::new(Some(Secret::new(TOKEN)), None),
             healthy(),
-            HttpOptions::default(),
+            unhurried(),
             TcpListener::bind("127.0.0.1:0").await.expect("a free port"),
             CancellationToken::new(),
         );

@@ -57,7 +57,7 @@ impl Site {
             "listen": "127.0.0.1:0",
             "dataDir": self.folder.path().join("data"),
             "station": { "url": self.station.url(), "user": BRIDGE.user, "password": BRIDGE.password },
-            "limits": { "requestsPerSecond": 0 },
+            "limits": { "requestsPerSecond": 0, "inboundPerPrincipal": 0, "inboundPerAddress": 0 },
         });
         std::fs::write(&path, text.to_string()).expect("the configuration is written");
         path

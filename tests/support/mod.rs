@@ -9,6 +9,7 @@ use niagara_bridge::config::Secret;
 use niagara_bridge::knowledge::KnowledgeUnreadable;
 use niagara_bridge::mcp::auth::{Authenticator, UserTokens};
 use niagara_bridge::mcp::bridge::Bridge;
+use niagara_bridge::mcp::http::checks::InboundLimits;
 use niagara_bridge::mcp::http::health::{
     Health, KnowledgeHealth, KnowledgeProbe, StationHealth, StationProbe,
 };
@@ -228,6 +229,17 @@ pub fn healthy() -> Health {
     Health::new(Arc::new(Up), Arc::new(Up), [])
 }
 
+/// Options without limits of rate: a quick machine answers a test's calls faster than a client's share allows.
+pub fn unhurried() -> HttpOptions {
+    HttpOptions {
+        limits: InboundLimits {
+            per_principal: 0,
+            per_address: 0,
+        },
+        ..HttpOptions::default()
+    }
+}
+
 /// A running bridge.
 pub struct Served {
     pub server: HttpServer,
@@ -237,7 +249,7 @@ pub struct Served {
 
 impl Served {
     pub async fn start() -> Self {
-        Self::with(HttpOptions::default()).await
+        Self::with(unhurried()).await
     }
 
     pub async fn with(options: HttpOptions) -> Self {

@@ -47,7 +47,7 @@ impl Site {
             "apiToken": TOKEN,
             "dataDir": self.data_dir(),
             "station": { "url": self.station.url(), "user": account.user, "password": account.password },
-            "limits": { "requestsPerSecond": 0 },
+            "limits": { "requestsPerSecond": 0, "inboundPerPrincipal": 0, "inboundPerAddress": 0 },
         });
         let config = self.folder.path().join("config.yaml");
         std::fs::write(&config, settings.to_string()).expect("write");

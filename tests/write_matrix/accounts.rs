@@ -11,7 +11,7 @@ use niagara_bridge::config::Secret;
 use niagara_bridge::identity::Identities;
 use niagara_bridge::mcp::auth::Authenticator;
 use niagara_bridge::mcp::bridge::Bridge;
-use niagara_bridge::mcp::http::{HttpOptions, HttpServer};
+use niagara_bridge::mcp::http::HttpServer;
 use niagara_bridge::prompts::PromptRegistry;
 use niagara_bridge::resources::ResourceRegistry;
 use niagara_bridge::tools::{Registry, writing_tools};
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::{Call, call, tools};
 use crate::office::Office;
 use crate::place::{INSIDE, OUTSIDE, Place};
-use crate::support::{Client, TOKEN, healthy, request};
+use crate::support::{Client, TOKEN, healthy, request, unhurried};
 
 /// A user with a token whose station password nobody keeps.
 const UNBOUND: &str = "clerk";
@@ -47,14 +47,11 @@ pub async fn serve(office: &Office) -> HttpServer {
         .expect("the registry");
     let resources = ResourceRegistry::default();
     let bridge = Bridge::new(tools, resources, PromptRegistry::default());
-    let mut options = HttpOptions::default();
-    options.limits.per_principal = 0;
-    options.limits.per_address = 0;
     HttpServer::start(
         Arc::new(bridge),
         Authenticator::new(Some(Secret::new(TOKEN)), Some(Arc::new(identities))),
         healthy(),
-        options,
+        unhurried(),
         TcpListener::bind("127.0.0.1:0").await.expect("a free port"),
         CancellationToken::new(),
     )
