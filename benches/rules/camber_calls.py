@@ -35,7 +35,8 @@ def peak():
 
 def call(text):
     task = json.loads(text)
-    context = CallContext(store=task["store"], allowed_facilities=frozenset({task["facility"]}), config=task["config"])
+    allowed = frozenset(task["facilities"])
+    context = CallContext(store=task["store"], allowed_facilities=allowed, config=task["config"])
     registry = default_registry()
     seconds = []
     for _ in range(task["rounds"]):

@@ -2,7 +2,7 @@
 //! the benches explains them.
 //!
 //! `NIAGARA_BRIDGE_BENCH_EQUIPMENT=20 NIAGARA_BRIDGE_BENCH_DAYS=30 cargo bench --bench rules` takes a smaller campus; parts
-//! may be named: `cargo bench --bench rules -- beside alone shares`.
+//! may be named: `cargo bench --bench rules -- beside alone shares`, and capabilities of the first: `-- beside drift`.
 
 mod beside;
 mod building;
@@ -28,6 +28,7 @@ const DAYS: usize = 365;
 const MOST_SECONDS: f64 = 15.0;
 const MOST_MEMORY: f64 = 1_500.0;
 const ROUNDS: usize = 3;
+const PARTS: [&str; 3] = ["beside", "alone", "shares"];
 
 fn main() {
     if let Ok(task) = std::env::var(TASK) {
@@ -38,7 +39,10 @@ fn main() {
         .skip(1)
         .filter(|argument| !argument.starts_with("--"))
         .collect();
-    let is_wanted = |part: &str| named.is_empty() || named.iter().any(|name| name == part);
+    let is_wanted = |part: &str| {
+        let of_parts = named.iter().any(|name| PARTS.contains(&name.as_str()));
+        !of_parts || named.iter().any(|name| name == part)
+    };
     let mut table = Table::default();
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     table.row(
@@ -46,7 +50,7 @@ fn main() {
         format!("{cores}, {}", analysis_threads()),
     );
     if is_wanted("beside") {
-        beside::measure(&mut table);
+        beside::measure(&mut table, &named);
     }
     if is_wanted("alone") || is_wanted("shares") {
         let folder = tempfile::tempdir().expect("a folder");
@@ -93,7 +97,7 @@ fn alone(table: &mut Table, store: &TrendStore, root: &Path, largest: Campus) {
     }
     let task = |capability: &str, campus: Campus| Task {
         store: root.to_owned(),
-        facility: campus.facility().as_str().to_owned(),
+        facilities: vec![campus.facility().as_str().to_owned()],
         config: None,
         capability: capability.to_owned(),
         arguments: json!({"facility_id": campus.facility().as_str()}),

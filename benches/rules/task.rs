@@ -24,7 +24,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
     pub store: PathBuf,
-    pub facility: String,
+    /// Those that the caller may see.
+    pub facilities: Vec<String>,
     /// A run configuration of the caller.
     pub config: Option<PathBuf>,
     pub capability: String,
@@ -65,7 +66,7 @@ impl Task {
 
     /// What that process does.
     pub fn carry_out(&self) {
-        let calls = Calls::over(&self.store, &self.facility, self.config.as_deref());
+        let calls = Calls::over(&self.store, &self.facilities, self.config.as_deref());
         let mut seconds = Vec::new();
         let mut data = Map::new();
         for _ in 0..self.rounds {
@@ -104,14 +105,14 @@ struct Calls {
 }
 
 impl Calls {
-    fn over(store: &Path, facility: &str, config: Option<&Path>) -> Self {
+    fn over(store: &Path, facilities: &[String], config: Option<&Path>) -> Self {
         let store = Arc::new(TrendStore::open(store).expect("a store"));
         let mut workspace = Workspace::new(store);
         if let Some(config) = config {
             let configs = RunConfigs::read(&[config.to_owned()]).expect("a configuration");
             workspace = workspace.with_run_configs(configs);
         }
-        let mut policy = CallerPolicy::of([facility]);
+        let mut policy = CallerPolicy::of(facilities);
         policy.caps.max_time = LONGEST;
         Self {
             registry: CapabilityRegistry::built_in().expect("a registry"),
