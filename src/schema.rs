@@ -9,6 +9,7 @@ mod pattern;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use serde_json::{Map, Number, Value, json};
 
@@ -293,6 +294,37 @@ impl Validator {
         };
         run.node(&self.0, instance);
         run.found
+    }
+}
+
+/// A schema whose form has been checked, compiled when the first instance is held against it: in most hours a bridge is asked
+/// for few of its tools, and compiled schemas are larger than their texts.
+///
+/// ```
+/// use niagara_bridge::schema::CheckedSchema;
+/// use serde_json::json;
+/// let schema = json!({"maximum": 10});
+/// let checked = CheckedSchema::new(&schema).unwrap();
+/// assert!(checked.validator(|| schema.clone()).validate(&json!(5)).is_empty());
+/// assert!(CheckedSchema::new(&json!({"maximum": "ten"})).is_err());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct CheckedSchema(OnceLock<Validator>);
+
+impl CheckedSchema {
+    /// Checks a schema.
+    ///
+    /// # Errors
+    /// Those of [`Validator::compile`].
+    pub fn new(schema: &Value) -> Result<Self, SchemaError> {
+        Validator::compile(schema).map(|_| Self::default())
+    }
+
+    /// The validator of the schema that was checked, which is asked for once; one that differs and is broken refuses
+    /// everything.
+    pub fn validator(&self, schema: impl FnOnce() -> Value) -> &Validator {
+        self.0
+            .get_or_init(|| Validator::compile(&schema()).unwrap_or(Validator(Node::Never)))
     }
 }
 

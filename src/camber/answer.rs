@@ -123,7 +123,7 @@ fn clean(
 fn check_schema(entry: &Entry, result: &mut CapabilityResult) -> Result<(), CapabilityError> {
     let data = Value::Object(std::mem::take(&mut result.data));
     let problems: Vec<String> = entry
-        .output
+        .output()
         .validate(&data)
         .iter()
         .take(TOLD_PROBLEMS)

@@ -15,7 +15,7 @@ use super::hygiene::{one_line, quoted};
 use super::result::CapabilityResult;
 use super::token::{TokenGround, call_token};
 use super::workspace::Workspace;
-use crate::schema::{SchemaError, Validator, Violation};
+use crate::schema::{CheckedSchema, SchemaError, Validator, Violation};
 use crate::trends::store::{FacilityId, FenceState, StoreError, TrendStore};
 
 /// A registry that cannot be built; every case is a mistake in this program.
@@ -40,9 +40,22 @@ pub enum CapabilityRegistryError {
 
 pub(super) struct Entry {
     pub(super) definition: CapabilityDefinition,
-    input: Validator,
-    pub(super) output: Validator,
+    input: CheckedSchema,
+    output: CheckedSchema,
     capability: Box<dyn Capability>,
+}
+
+impl Entry {
+    fn input(&self) -> &Validator {
+        self.input
+            .validator(|| self.definition.input_schema.clone())
+    }
+
+    /// What its data are held against.
+    pub(super) fn output(&self) -> &Validator {
+        self.output
+            .validator(|| self.definition.output_schema.clone())
+    }
 }
 
 /// The capabilities, sorted by name.
@@ -275,14 +288,14 @@ fn compiled(
     capability: &str,
     which: &'static str,
     schema: &Value,
-) -> Result<Validator, CapabilityRegistryError> {
+) -> Result<CheckedSchema, CapabilityRegistryError> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err(CapabilityRegistryError::NoObject {
             capability: capability.to_owned(),
             which,
         });
     }
-    Validator::compile(schema).map_err(|source| CapabilityRegistryError::Schema {
+    CheckedSchema::new(schema).map_err(|source| CapabilityRegistryError::Schema {
         capability: capability.to_owned(),
         which,
         source,
@@ -300,11 +313,16 @@ fn checked(entry: &Entry, arguments: Value) -> Result<Map<String, Value>, Capabi
         object @ Value::Object(_) => object,
         _ => return Err(CapabilityError::invalid("the arguments must be an object")),
     };
-    let problems: Vec<String> = entry.input.validate(&arguments).iter().map(told).collect();
+    let problems: Vec<String> = entry
+        .input()
+        .validate(&arguments)
+        .iter()
+        .map(told)
+        .collect();
     if !problems.is_empty() {
         return Err(CapabilityError::schema(problems));
     }
-    entry.input.make_integers(&mut arguments);
+    entry.input().make_integers(&mut arguments);
     match arguments {
         Value::Object(arguments) => Ok(arguments),
         _ => Ok(Map::new()),

@@ -27,6 +27,10 @@ const MORE_KEYS: [&str; 9] = [
 /// A quoted text with its quotes: as it is, or inside the string of a JSON line.
 const QUOTED: &str = r#"(?:"(?:[^"\\]|\\.)*"|\\"(?:[^"\\]|\\\\(?:\\["\\]|[^"\\]))*\\")"#;
 
+/// A character of a key. Every character beyond ASCII counts as one: the letters of Unicode make an expression hundreds of
+/// kilobytes large, and what is masked too much is no secret lost.
+const KEY_CHARACTER: &str = r"[0-9A-Za-z_.$\x{80}-\x{10FFFF}-]";
+
 /// One kind of place where secrets stand.
 struct Pattern {
     source: String,
@@ -81,11 +85,11 @@ fn group<'t>(found: &Captures<'t>, number: usize) -> &'t str {
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     let words: Vec<&str> = SECRET_WORDS.iter().chain(&MORE_KEYS).copied().collect();
     let escaped: Vec<String> = words.iter().map(|word| regex::escape(word)).collect();
-    let key = format!(r"[\w.$-]*(?:{})[\w.$-]*", escaped.join("|"));
+    let key = format!("{KEY_CHARACTER}*(?:{}){KEY_CHARACTER}*", escaped.join("|"));
     let sources: [(String, Vec<&'static str>, Replace); 8] = [
         // Headers with credentials, to the end of their line or text.
         (
-            r#"(?i)\b((?:set-cookie|cookie|authorization|authentication-info)\s*[:=]\s*)(?:[^\r\n"\\]|\\[^"nr])+"#
+            r#"(?i)(?-u:\b)((?:set-cookie|cookie|authorization|authentication-info)\s*[:=]\s*)(?:[^\r\n"\\]|\\[^"nr])+"#
                 .to_owned(),
             vec!["cookie", "authorization", "authentication-info"],
             keep_key,
@@ -111,18 +115,18 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
             keep_key,
         ),
         (
-            r"(?i)\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})".to_owned(),
+            r"(?i)(?-u:\b)((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})".to_owned(),
             vec!["bearer", "basic"],
             credential,
         ),
         (
-            r"(?i)\b(scram\s+data=)[A-Za-z0-9+/_=-]+".to_owned(),
+            r"(?i)(?-u:\b)(scram\s+data=)[A-Za-z0-9+/_=-]+".to_owned(),
             vec!["scram"],
             keep_key,
         ),
         // Nonces, proofs, signatures and salts of SCRAM messages.
         (
-            r"(\b[rpvs]=)[A-Za-z0-9+/]{20,}={0,2}".to_owned(),
+            r"((?-u:\b)[rpvs]=)[A-Za-z0-9+/]{20,}={0,2}".to_owned(),
             vec!["r=", "p=", "v=", "s="],
             keep_key,
         ),

@@ -17,7 +17,7 @@ pub use super::definition::{
 };
 use super::error::{ErrorCode, RpcError, ToolError};
 pub use super::offer::{Offer, UnknownTool};
-use super::schema::{SchemaError, Validator, Violation};
+use super::schema::{CheckedSchema, SchemaError, Validator, Violation};
 use super::station_access::{SharedStations, naming_station};
 use super::write_gate::{CONFIRMATION_TIME, SharedGate, split_undeclared};
 use crate::station::echo::shortened;
@@ -90,7 +90,7 @@ pub enum RegistryError {
 
 struct Entry {
     definition: ToolDefinition,
-    validator: Validator,
+    arguments: CheckedSchema,
     tool: Arc<dyn Tool>,
 }
 
@@ -152,19 +152,19 @@ impl RegistryBuilder {
                 return Err(RegistryError::Duplicate(name));
             }
             let compile = |schema: &Value, which| {
-                Validator::compile(schema).map_err(|source| RegistryError::Schema {
+                CheckedSchema::new(schema).map_err(|source| RegistryError::Schema {
                     tool: name.clone(),
                     which,
                     source,
                 })
             };
-            let validator = compile(&definition.checked_schema(), "input")?;
+            let arguments = compile(&definition.checked_schema(), "input")?;
             if let Some(schema) = &definition.output_schema {
                 compile(schema, "output")?;
             }
             entries.push(Entry {
                 definition,
-                validator,
+                arguments,
                 tool,
             });
         }
@@ -381,7 +381,10 @@ impl Entry {
                 .with("expected", "object"));
             }
         };
-        valid_arguments(&self.definition, &self.validator, values)
+        let validator = self
+            .arguments
+            .validator(|| self.definition.checked_schema());
+        valid_arguments(&self.definition, validator, values)
     }
 }
 
