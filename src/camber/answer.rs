@@ -6,7 +6,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::citations::lexer::Quotes;
+use super::citations::lexer::{Quotes, as_one_sentence};
 use super::citations::{Mode, verify};
 use super::context::CallerPolicy;
 use super::error::{CapabilityError, FailureCode};
@@ -94,7 +94,7 @@ fn clean(
     result.text = redactor.text(&summary(&result.text, |id| own.contains(id)), names);
     for fact in &mut result.facts {
         if let Some(Value::String(text)) = fact.get_mut("text") {
-            *text = without_citations(&one_line(text));
+            *text = as_one_sentence(&without_citations(&one_line(text)));
         }
     }
     let mut cut: usize = result

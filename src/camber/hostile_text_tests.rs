@@ -60,7 +60,7 @@ proptest! {
         prop_assert!(!shown.contains("://") && !shown.contains("]("), "{shown}");
         prop_assert!(shown.chars().count() <= LONGEST_NAME + 2);
         let sentence = format!("Equipment {shown} ran 5 hours.");
-        prop_assert_eq!(sentences(&sentence, Quotes::Opaque).len(), 1);
+        prop_assert_eq!(sentences(&sentence, Quotes::Opaque, &BTreeSet::new()).len(), 1);
         prop_assert_eq!(numbers(&sentence, Quotes::Opaque), BTreeSet::from(["5".to_owned()]));
     }
 

@@ -182,11 +182,159 @@ fn a_fan_that_draws_more_power_is_told_with_its_size_and_when_it_began() {
     assert_eq!(diagnoses[1]["severity"], "ok");
     assert_eq!(
         data["unevaluated"],
-        json!([{"family": "ahu", "equip": "AHU-2", "reason": "no required role resolved"}])
+        json!([{"family": "ahu", "equip": "AHU-2", "reason": "no required role resolved"},
+            {"family": "none", "equip": "WX", "reason": "no family judges the class \"WEATHER\""}])
     );
     assert_eq!(
         finding(&answer, "ahu:drift:ahu@AHU-2")["metrics"],
         json!({"declined": true, "family": "ahu"})
+    );
+}
+
+/// Equipment that judges itself by no usual family, a plant with a pump that the usual family does not look at.
+fn plants() -> StoreYard {
+    let yard = building();
+    let level = |role, level: f64| trend(role, move |hour| level + (0.3 * hour).sin());
+    yard.append(
+        "hq",
+        &[
+            equipment(
+                "HP-1",
+                "HeatPump",
+                vec![
+                    level("subcooling_temp", 10.0),
+                    level("compressor_status", 1.0),
+                    level("oat", 80.0),
+                ],
+            ),
+            equipment(
+                "HWP",
+                "HotWaterPlant",
+                vec![level("hw_flow", 100.0), level("hw_pump_speed", 60.0)],
+            ),
+            equipment("M-1", "METER", vec![level("power", 50.0)]),
+        ],
+    );
+    yard
+}
+
+#[test]
+fn equipment_without_a_usual_family_is_told_with_the_family_that_could_judge_it() {
+    let yard = plants();
+    let answer = drift(&yard, json!({"baseline": PERIOD})).unwrap();
+    let left_out: Vec<&Value> = answer.data["unevaluated"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["family"] == "none")
+        .collect();
+    assert_eq!(
+        json!(left_out),
+        json!([
+            {"family": "none", "equip": "HP-1",
+                "reason": "no family judges the class \"HeatPump\" by default; name dx in families"},
+            {"family": "none", "equip": "M-1", "reason": "no family judges the class \"METER\""},
+            {"family": "none", "equip": "WX", "reason": "no family judges the class \"WEATHER\""},
+        ])
+    );
+    let told = answer.data["unevaluated"].as_array().unwrap().len();
+    assert!(
+        answer.text.contains(&format!(
+            "and {told} pieces of equipment were not evaluated"
+        )),
+        "{}",
+        answer.text
+    );
+    let hint = "more could be judged: \"HotWaterPlant\" by hw_pump; name it in families, for example \
+                [{\"equip_class\": \"HotWaterPlant\", \"family\": \"hw_pump\"}]";
+    assert!(
+        answer.banners.iter().any(|banner| banner.contains(hint)),
+        "{:?}",
+        answer.banners
+    );
+
+    let alone = drift(&yard, json!({"baseline": PERIOD, "equips": ["M-1"]})).unwrap();
+    assert_eq!(alone.data["unevaluated"].as_array().unwrap().len(), 1);
+    assert!(
+        alone
+            .text
+            .contains("1 piece of equipment was not evaluated")
+    );
+
+    let named =
+        json!({"baseline": PERIOD, "families": [{"equip_class": "HeatPump", "family": "dx"}]});
+    let named = drift(&yard, named).unwrap();
+    let rows = named.data["unevaluated"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["family"] == "dx"), "{rows:?}");
+    assert!(
+        !named
+            .banners
+            .iter()
+            .any(|banner| banner.contains("could be judged"))
+    );
+}
+
+#[test]
+fn a_family_that_is_named_twice_runs_once() {
+    let yard = building();
+    let family = json!({"equip_class": "AHU", "family": "ahu"});
+    let asked =
+        |families: Value| drift(&yard, json!({"baseline": PERIOD, "families": families})).unwrap();
+    let once = asked(json!([family]));
+    let twice = asked(json!([family, {"equip_class": "AHU", "family": "vav"}, family, family]));
+    assert_eq!(twice.data["families"].as_array().unwrap().len(), 2);
+    assert_eq!(once.data["counts"]["fault"], twice.data["counts"]["fault"]);
+    let told = "families names ahu of \"AHU\" more than once; each ran once";
+    let tells =
+        |answer: &CapabilityResult| answer.banners.iter().any(|banner| banner.contains(told));
+    assert!(tells(&twice) && !tells(&once), "{:?}", twice.banners);
+}
+
+#[test]
+fn windows_that_make_an_answer_doubtful_are_questioned_and_judged_all_the_same() {
+    let yard = building();
+    for (arguments, told) in [
+        (
+            json!({"baseline": ["2024-04-10", "2024-04-29"], "current": ["2024-03-01", "2024-04-01"]}),
+            "ahu of AHU: the current window (2024-03-01 to 2024-04-01) lies before the baseline window (2024-04-10 to 2024-04-29)",
+        ),
+        (
+            json!({"baseline": PERIOD, "current": PERIOD}),
+            "is the baseline window itself",
+        ),
+        (
+            json!({"baseline": PERIOD, "current": ["2024-03-20", null]}),
+            "overlaps the baseline window",
+        ),
+        (
+            json!({"baseline": ["2024-03-01", "2024-03-02"]}),
+            "holds at most 25 rows at 1h, and a baseline is fitted to 30 or more",
+        ),
+        (
+            json!({"baseline": PERIOD, "current": ["2024-04-29 20:00", null]}),
+            "holds at most 4 rows at 1h",
+        ),
+    ] {
+        let answer = drift(&yard, arguments.clone()).unwrap();
+        assert!(
+            answer.banners.iter().any(|banner| banner.contains(told)),
+            "{arguments}: {:?}",
+            answer.banners
+        );
+        assert!(!answer.data["findings"].as_array().unwrap().is_empty());
+    }
+    let sound = drift(
+        &yard,
+        json!({"baseline": PERIOD, "current": ["2024-04-10", null]}),
+    )
+    .unwrap();
+    assert!(
+        !sound
+            .banners
+            .iter()
+            .any(|banner| banner.contains("window (")),
+        "{:?}",
+        sound.banners
     );
 }
 
@@ -314,6 +462,11 @@ fn frozen_baselines_are_read_from_the_file_that_the_configuration_names() {
         true
     );
     assert_eq!(answer.data["unevaluated"].as_array().unwrap().len(), 2);
+    assert!(
+        answer.text.contains("against frozen baselines ran"),
+        "{}",
+        answer.text
+    );
 
     let missing = configured(&yard, &[("run.json", &config)], json!({})).unwrap();
     assert_eq!(missing.data["unevaluated"].as_array().unwrap().len(), 3);
@@ -343,6 +496,11 @@ fn a_reference_is_there_even_when_only_its_sibling_is_asked_for() {
     let fan = finding(&answer, "ahu:fan_efficiency_drift@AHU-1");
     assert_eq!(fan["severity"], "fault");
     assert_eq!(fan["metrics"]["baseline_source"], "reference:AHU-3");
+    assert!(
+        answer.text.contains("against the declared references ran"),
+        "{}",
+        answer.text
+    );
     assert!(
         answer.data["findings"]
             .as_array()

@@ -251,3 +251,86 @@ fn the_night_on_which_clocks_go_back_has_two_hours_of_one_name() {
         .unwrap();
     assert_eq!(saving["metrics"]["reporting_actual"], 450.0);
 }
+
+/// The notices of a project of one entry.
+fn notices(entry: Value) -> (CapabilityResult, String) {
+    let answer = ask(
+        &yard(),
+        &config(json!([entry]), json!({})),
+        json!({"facility_id": "hq"}),
+    )
+    .unwrap();
+    let notices = answer.banners.join(" | ");
+    (answer, notices)
+}
+
+fn with(more: Value) -> Value {
+    let mut entry = both_years();
+    for (key, value) in more.as_object().unwrap() {
+        entry[key] = value.clone();
+    }
+    entry
+}
+
+#[test]
+fn periods_that_make_a_saving_doubtful_are_questioned() {
+    for (more, told) in [
+        (
+            json!({"reporting_period": ["2023-06-01", "2023-08-31"]}),
+            "mv[0].reporting_period: 2023-06-01..2023-08-31 lies inside the baseline period 2023-01-01..2023-12-31",
+        ),
+        (
+            json!({"reporting_period": ["2023-12-01", "2024-12-31"]}),
+            "overlaps the baseline period",
+        ),
+        (
+            json!({"method": "standard_conditions", "normal_year": [50, 60, 70]}),
+            "mv[0].normal_year: it has 3 daily temperatures",
+        ),
+        (
+            json!({"class": "GAS"}),
+            "mv[0].class: the run takes no equipment of the class \"GAS\", so that the entry covers no meter",
+        ),
+    ] {
+        let (_, notices) = notices(with(more.clone()));
+        assert!(notices.contains(told), "{more}: {notices}");
+    }
+    assert_eq!(notices(both_years()).1, "");
+}
+
+#[test]
+fn a_saving_of_nothing_is_told_in_words() {
+    let (answer, notices) = notices(with(
+        json!({"reporting_period": ["2023-01-01", "2023-12-31"]}),
+    ));
+    let saving = &answer.data["findings"][0];
+    assert_eq!(saving["finding_id"], "mv_savings@M1");
+    assert_eq!(
+        (&saving["metrics"]["fsu"], &saving["metrics"]["savings_pct"]),
+        (&Value::Null, &json!(0.0))
+    );
+    assert!(saving["metrics"]["abs_uncertainty"].as_f64().unwrap() > 0.0);
+    assert!(
+        saving["caveats"]
+            .to_string()
+            .contains("zero but for rounding"),
+        "{saving}"
+    );
+    assert!(
+        saving["summary"]
+            .as_str()
+            .unwrap()
+            .contains("the band includes zero, so that no saving is shown"),
+        "{saving}"
+    );
+    assert!(
+        answer.text.contains("the band includes zero"),
+        "{}",
+        answer.text
+    );
+    assert!(
+        notices.contains("1 saving is no greater than the uncertainty band")
+            && notices.contains("is the baseline period"),
+        "{notices}"
+    );
+}

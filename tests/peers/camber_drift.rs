@@ -3,8 +3,12 @@
 //! Every data set that the reference generates without a network, and seeded variations of all kinds of equipment, run
 //!
 //! - against the first half of their time, with the usual family of every class and with every family;
-//! - with a configuration that names references and every option, and with the packaged one where there is one;
+//! - with a configuration that names references and every option, on several grids, and with the packaged one where there
+//!   is one;
 //! - against baselines that the reference has frozen.
+//!
+//! A quarter of the variations rest for a part of every day. Harborview runs too, as it is ingested, on all grids and with
+//! every family that its equipment has points for.
 //!
 //! The first of these also runs with the usual trust floor, where the newer document (`camber-capabilities.txt`, lines 160 to
 //! 166) judges an input on the whole run frame of its equipment: a check may decline on one side only, and what neither side
@@ -16,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mock_station::site::SiteName;
 use niagara_bridge::camber::run_config::RunConfigs;
 use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry, Watch, Workspace};
 use niagara_bridge::trends::store::wall_clock::iso;
@@ -23,6 +28,7 @@ use niagara_bridge::trends::store::{FacilityId, TrendStore};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::judged_site::{JudgedSite, Stretch};
 use crate::programs::{Peers, observe, script};
 
 /// Variations in every run, and all of them.
@@ -63,8 +69,11 @@ impl Run {
     }
 
     fn row(&self) -> String {
-        let set = self.facility.strip_prefix("ds-");
-        format!("{} ({})", set.unwrap_or("seeded variations"), self.kind)
+        let set = match self.facility.starts_with("d-") {
+            true => "seeded variations",
+            false => self.facility.trim_start_matches("ds-"),
+        };
+        format!("{set} ({})", self.kind)
     }
 }
 
@@ -116,6 +125,11 @@ impl Stored {
     }
 
     fn config(&self, store: &Path, drift: &Value) -> Value {
+        self.config_on(store, "1h", drift)
+    }
+
+    /// A configuration that resamples to this grid.
+    fn config_on(&self, store: &Path, grid: &str, drift: &Value) -> Value {
         let equipment: Vec<Value> = self
             .classes()
             .iter()
@@ -126,6 +140,7 @@ impl Stored {
             "equipment": equipment,
             "rules": [],
             "site_elevation_ft": 5280,
+            "resample": grid,
             "drift": drift,
         })
     }
@@ -354,7 +369,9 @@ fn compare(tallies: &mut Tallies, run: &Run, ours: &Answer, theirs: &Answer) {
         let rows = data[list].as_array().expect("a list");
         let kept = rows
             .iter()
-            .filter(|row| !apart.contains(&row["equip"].to_string()));
+            .filter(|row| !apart.contains(&row["equip"].to_string()))
+            // Equipment that no family was asked of: the reference says nothing of it.
+            .filter(|row| row["family"] != "none");
         kept.map(|row| {
             let mut row = row.clone();
             let fields = row.as_object_mut().expect("an object");
@@ -467,8 +484,14 @@ async fn run_and_compare(peers: &Peers, variations: usize) {
         }
         let every = json!({"baseline": [start, middle], "current": [middle, null], "families": stored.every_family()});
         runs.push(stored.run("every family", 0.0, plain, every));
-        let referenced = stored.config(&path, &stored.referenced());
-        runs.push(stored.run("references", 0.0, Some(referenced), json!({})));
+        for (kind, grid) in [
+            ("references", "1h"),
+            ("references, 15 min", "15min"),
+            ("references, 2 h", "2h"),
+        ] {
+            let referenced = stored.config_on(&path, grid, &stored.referenced());
+            runs.push(stored.run(kind, 0.0, Some(referenced), json!({})));
+        }
         let file = format!("frozen-{facility}.json");
         let frozen = stored.config(&path, &stored.frozen(&file));
         let named = folder.path().join(format!("freeze-{facility}.json"));
@@ -512,6 +535,75 @@ fn report(tallies: &Tallies) {
         "{} differences:\n{}",
         wrong.len(),
         wrong.join("\n")
+    );
+}
+
+/// A healthy heating season, and the same plant a year later in spring.
+const KNOWN_GOOD: Stretch = Stretch {
+    name: "known good",
+    first: "2025-12-01",
+    last: "2025-12-21",
+};
+const CURRENT: Stretch = Stretch {
+    name: "current",
+    first: "2026-04-01",
+    last: "2026-04-14",
+};
+
+/// Every family that a class of Harborview has points for.
+const HARBORVIEW: [(&str, &str); 13] = [
+    ("AHU", "ahu"),
+    ("Boiler", "boiler"),
+    ("ChilledWaterPlant", "chiller"),
+    ("ChilledWaterPlant", "pump"),
+    ("ChilledWaterPlant", "tower"),
+    ("Chiller", "chiller"),
+    ("Chiller", "condenser"),
+    ("Chiller", "evaporator"),
+    ("CoolingTower", "tower"),
+    ("HeatPump", "dx"),
+    ("HotWaterPlant", "boiler"),
+    ("HotWaterPlant", "hw_pump"),
+    ("VAV", "vav"),
+];
+
+#[tokio::test]
+async fn camber_and_we_find_the_same_drift_of_harborview() {
+    let Some(peers) = Peers::find("camber_and_we_find_the_same_drift_of_harborview") else {
+        return;
+    };
+    let site = JudgedSite::new(SiteName::Harborview, &[KNOWN_GOOD, CURRENT]).await;
+    let folder = site.folder.path();
+    let path = site.store.root().to_owned();
+    let stored = Stored::of(&site.store, site.facility.as_str());
+    let families: Vec<Value> = HARBORVIEW
+        .iter()
+        .map(|(class, family)| json!({"equip_class": class, "family": family}))
+        .collect();
+    let (start, middle) = KNOWN_GOOD.bounds();
+    let arguments = json!({"baseline": [start, middle], "current": [CURRENT.bounds().0, null], "families": families});
+    let runs = [
+        ("1 h", "1h"),
+        ("15 min", "15min"),
+        ("30 min", "30min"),
+        ("2 h", "2h"),
+    ]
+    .map(|(kind, grid)| {
+        let mut config = stored.config_on(&path, grid, &json!({}));
+        config["shared_oat"] = json!({"equip": "weather-1", "role": "oat"});
+        stored.run(kind, 0.0, Some(config), arguments.clone())
+    });
+    let theirs = theirs(&peers, &path, folder, &runs).await;
+    let mut tallies = Tallies::new();
+    for (run, their) in runs.iter().zip(&theirs) {
+        compare(&mut tallies, run, &ours(&site.store, folder, run), their);
+    }
+    report(&tallies);
+    let scored = tallies.values().flat_map(BTreeMap::keys);
+    assert!(
+        scored
+            .into_iter()
+            .any(|rule| rule.ends_with("hw_loop_dp_drift"))
     );
 }
 

@@ -225,6 +225,20 @@ fn projects() -> Vec<Project> {
     all.push(in_units("plain", plain.clone(), json!("ip")));
     let declined = json!({"units": "kW", "period": ["2023-01-01", "2023-04-10"], "reporting_period": ["2024-06-01", "2024-08-31"]});
     all.push(in_units("plain", with(&plain, declined), json!("ip")));
+    for more in [
+        json!({"min_days": 400}),
+        json!({"min_days": 400, "reporting_period": null}),
+        json!({"role": "airflow"}),
+        json!({"reporting_period": ["2025-06-01", "2025-08-31"]}),
+        json!({"method": "auto", "normal_year": normal}),
+        json!({"method": "auto", "period": ["2023-01-01", "2023-03-10"]}),
+    ] {
+        all.push(in_units(
+            "plain",
+            with(&with(&plain, json!({"units": "kW"})), more),
+            json!("ip"),
+        ));
+    }
     for method in ["backcast", "chaining", "standard_conditions"] {
         let more = json!({"method": method, "normal_year": normal, "units": "kW"});
         all.push(in_units("chained", with(&years, more), json!("ip")));

@@ -112,11 +112,14 @@ pub struct FitRule {
 }
 
 impl FitRule {
+    /// Rows without which no baseline is fitted.
+    pub const FEWEST_SAMPLES: usize = 30;
+
     /// 30 rows, a span of 10, no level.
     pub fn over(scope: Scope) -> Self {
         Self {
             scope,
-            min_samples: 30,
+            min_samples: Self::FEWEST_SAMPLES,
             min_span: 10.0,
             level_fallback: false,
             min_covariate_span: 0.0,

@@ -27,8 +27,10 @@ use super::detectors::pump::power::PumpPower;
 use super::detectors::terminal::damper::BoxDamper;
 use super::detectors::terminal::reheat_valve::ReheatValve;
 use super::detectors::tower_fan::TowerFanEffort;
+use crate::RunFrame;
 use crate::families;
 use crate::run_config::DriftEntry;
+use crate::runner::applicability::ClassGate;
 
 /// One family of detectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,6 +117,41 @@ impl Family {
             "pump" => Some(Self::Pump),
             _ => None,
         }
+    }
+
+    /// Families that a class is not judged by unless they are named, and that have a detector with all of its inputs on one
+    /// of these frames of the class, which the usual family has not.
+    pub fn unasked<'f>(
+        class: &str,
+        frames: impl Iterator<Item = &'f RunFrame> + Clone,
+    ) -> Vec<Self> {
+        let usual = Self::of_class(class);
+        let detectors = |family: Self| family.detectors(&DriftEntry::bare(class, family));
+        let known: Vec<&str> = usual
+            .map(detectors)
+            .unwrap_or_default()
+            .iter()
+            .map(|detector| detector.rule())
+            .collect();
+        let has_inputs = |family: Self| {
+            detectors(family).iter().any(|detector| {
+                let inputs = detector.inputs();
+                let gate = ClassGate::of_families(detector.equip_families(), class);
+                let applies = !matches!(gate, ClassGate::Declines { .. });
+                // What needs no point of its own says nothing of the machine.
+                applies
+                    && !inputs.required.is_empty()
+                    && !known.contains(&detector.rule())
+                    && frames.clone().any(|frame| {
+                        inputs.required.iter().any(|role| frame.stores(role))
+                            && inputs.are_there(|role| frame.has(role))
+                    })
+            })
+        };
+        Self::ALL
+            .into_iter()
+            .filter(|family| Some(*family) != usual && has_inputs(*family))
+            .collect()
     }
 
     /// Its detectors in the order of the run, as an entry of a configuration wants them.

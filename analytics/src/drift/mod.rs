@@ -5,6 +5,7 @@
 //! - [`book`], [`frozen`]: where baselines are from.
 //! - [`detector`], [`measure`], [`setpoint`], [`detectors`], [`family`]: what is looked at, by family.
 //! - [`run`], [`outcome`]: families over equipment, and what they answer.
+//! - [`questions`]: windows that make the answers doubtful.
 //! - [`diagnosis`]: what the findings of one equipment mean together.
 //!
 //! Source: CAMBER drift capability.
@@ -20,6 +21,7 @@ pub mod frozen;
 pub mod measure;
 pub mod normaliser;
 pub mod outcome;
+pub mod questions;
 mod run;
 pub mod setpoint;
 pub mod shift;

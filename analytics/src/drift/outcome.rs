@@ -20,6 +20,14 @@ pub struct FamilyRun {
     pub reference: Option<String>,
 }
 
+impl FamilyRun {
+    /// Whether a known-good period of each machine itself is the baseline.
+    pub fn compares_own_past(&self) -> bool {
+        let is_period = |reference: &String| reference.starts_with("period ");
+        self.reference.as_ref().is_some_and(is_period)
+    }
+}
+
 /// What the findings of one equipment mean together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {

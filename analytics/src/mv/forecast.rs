@@ -204,7 +204,7 @@ impl<'a> Projection<'a> {
             projected,
             avoided: round(avoided, 2),
             savings_share: told(share, 4),
-            fsu: told(fsu, 4),
+            fsu: told(fsu, 4).filter(|_| is_beyond_rounding(avoided, self.projected)),
             uncertainty,
             enpi,
             enpi_uncertainty: enpi
@@ -262,6 +262,12 @@ impl<'a> Projection<'a> {
         let factor = (variance(&self.terms) / variance(&moved)).sqrt();
         factor.is_finite().then_some(factor)
     }
+}
+
+/// Whether a saving of this whole is more than what the order of its sums makes: its share would say nothing.
+pub fn is_beyond_rounding(saving: f64, whole: f64) -> bool {
+    const ROUNDING: f64 = 1e-11;
+    saving.abs() > ROUNDING * whole.abs()
 }
 
 /// Student's t at 90 % by the table of the reference.

@@ -3,7 +3,9 @@
 use super::baseline::Baseline;
 use super::coverage::{Coverage, CoverageTier, ExtrapolationPolicy};
 use super::daily::DailyFrame;
-use super::forecast::{ForecastSaving, Kernel, Projection, SavingDecline, student_t};
+use super::forecast::{
+    ForecastSaving, Kernel, Projection, SavingDecline, is_beyond_rounding, student_t,
+};
 use super::rows::{coverage_caveat, kernel_caveat, range_caveat, rho_caveat};
 use crate::numeric::{round, share_of};
 use crate::run_config::MvMethod;
@@ -218,7 +220,10 @@ pub fn standard_conditions(
         None => Ok(MethodTotals {
             savings: round(saved, 2),
             share: ratio(saved, total).map(|share| round(share, 4)),
-            fsu: told(ratio(band, saved.abs()), 4),
+            fsu: told(
+                ratio(band, saved.abs()).filter(|_| is_beyond_rounding(saved, total)),
+                4,
+            ),
             uncertainty: told(Some(band), 2),
             enpi: told(ratio(round(rest, 2), round(total, 2)), 6),
             enpi_uncertainty: told(enpi_uncertainty, 6),
@@ -293,7 +298,10 @@ pub fn chaining(
         None => Ok(MethodTotals {
             savings: round(saved, 2),
             share: told(enpi.map(|enpi| 1.0 - enpi), 4),
-            fsu: told(ratio(band, saved.abs()), 4),
+            fsu: told(
+                ratio(band, saved.abs()).filter(|_| is_beyond_rounding(saved, b.actual)),
+                4,
+            ),
             uncertainty: told(Some(band), 2),
             enpi: told(enpi, 6),
             enpi_uncertainty: told(enpi_uncertainty, 6),

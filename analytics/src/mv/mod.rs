@@ -12,6 +12,7 @@
 //! - [`methods`]: savings by backcast, at standard conditions, by chaining; [`proposal`] of a method; [`sep`] validity, with
 //!   [`distributions`].
 //! - [`versioned`], [`frozen`], [`triggers`]: baselines that somebody froze, savings against them, and when to renew them.
+//! - [`questions`]: periods that make an answer doubtful.
 //! - [`project`]: all entries of a configuration; [`trended`] and [`billed`] are one meter; [`rows`] are what is answered.
 //!
 //! Source: CAMBER M&V capability.
@@ -34,6 +35,7 @@ pub mod methods;
 pub mod model;
 pub mod project;
 pub mod proposal;
+pub mod questions;
 pub mod rows;
 mod rows_adjusted;
 pub mod sep;

@@ -8,6 +8,7 @@ use super::rows::{MvFinding, MvRule, named_and_sorted};
 use super::trended::{MvError, TrendedRun};
 use super::versioned::{self, FrozenVersion, MeterKey};
 use crate::run_config::mv_bills::BilledMeter;
+use crate::run_config::mv_units::MeterUnit;
 use crate::run_config::{MvEntry, MvMeter, TrendedMeter};
 use crate::run_frame::RunFrame;
 
@@ -69,13 +70,42 @@ pub fn findings(
                     .iter()
                     .filter(|frame| frame.equip_class() == meter.class);
                 for frame in of_class {
-                    found.extend(trended(entry, meter, frame, sources)?);
+                    let rows = trended(entry, meter, frame, sources)?;
+                    found.extend(with_units(rows, meter.unit.as_ref()));
                 }
             }
-            MvMeter::Bills(meter) => found.extend(billed(entry, meter, sources)?),
+            MvMeter::Bills(meter) => {
+                let rows = billed(entry, meter, sources)?;
+                found.extend(with_units(rows, meter.unit.as_ref()));
+            }
         }
     }
     Ok(named_and_sorted(found))
+}
+
+/// What is declined names its units like what is told (M&V §6.5).
+fn with_units(rows: Vec<MvFinding>, unit: Option<&MeterUnit>) -> Vec<MvFinding> {
+    let mut rows = rows;
+    let Some((unit, report)) = unit.and_then(|unit| Some((unit, unit.report?))) else {
+        return rows;
+    };
+    for row in &mut rows {
+        let is_figure = matches!(row.rule, MvRule::Baseline | MvRule::Savings) && row.is_declined();
+        if !is_figure && row.rule != MvRule::MethodProposal {
+            continue;
+        }
+        row.verdict
+            .metrics
+            .set("unit_system", report.system.word())
+            .set("meter_unit", unit.energy);
+        // A proposal of no method has no energies.
+        if row.rule == MvRule::Savings || !row.is_declined() {
+            row.verdict
+                .metrics
+                .set("energy_unit", report.system.energy());
+        }
+    }
+    rows
 }
 
 fn trended(

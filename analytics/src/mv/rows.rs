@@ -31,6 +31,9 @@ const ENERGIES: [&str; 10] = [
     "adjusted_abs_uncertainty",
 ];
 
+/// A fractional uncertainty from which on it says nothing: the band is a hundred times the saving.
+const MEANINGLESS_FSU: f64 = 100.0;
+
 /// Bills that cover fewer days than this cover no year.
 const BILLED_YEAR: f64 = 330.0;
 
@@ -99,6 +102,15 @@ impl MvFinding {
     /// Whether it states no figure.
     pub fn is_declined(&self) -> bool {
         self.verdict.metrics.get("declined") == Some(&Value::Bool(true))
+    }
+
+    /// Whether it is a saving that is no greater than its own band, so that none is shown.
+    pub fn shows_no_saving(&self) -> bool {
+        let saving = ["avoided_energy", "savings"].into_iter().find_map(|name| {
+            let metrics = &self.verdict.metrics;
+            band_includes_zero(metrics, name, "abs_uncertainty")
+        });
+        self.rule == MvRule::Savings && saving == Some(true)
     }
 
     /// How bad it is.
@@ -563,8 +575,14 @@ fn finished(
         Some(reason) => format!("{} declined: {reason}", told.name),
         None => saving_sentence(&metrics, meter, told, unit),
     };
+    let meaningless = told
+        .reason
+        .is_none()
+        .then(|| fsu_caveat(&metrics))
+        .flatten();
     let verdict = Verdict::info(metrics, summary)
         .with_caveats(caveats)
+        .with_caveats(meaningless)
         .with_caveats(meter.baseline_caveats());
     MvFinding::new(MvRule::Savings, meter.equip, verdict)
 }
@@ -587,6 +605,10 @@ fn saving_sentence(
         || "without a band".to_owned(),
         |band| format!("± {} at 90% confidence", of_unit(band)),
     );
+    let zero = match band_includes_zero(metrics, told.saving, "abs_uncertainty") {
+        Some(true) => "; the band includes zero, so that no saving is shown",
+        _ => "",
+    };
     let own_unit = match unit {
         Some(_) => "",
         None => " in the meter's own unit",
@@ -596,13 +618,34 @@ fn saving_sentence(
         false => "; for information only, since the baseline does not meet the acceptance",
     };
     format!(
-        "{} {}{own_unit}{} {band} {}; coverage {}{information}",
+        "{} {}{own_unit}{} {band} {}{zero}; coverage {}{information}",
         told.name,
         of_unit(energy(told.saving).unwrap_or_else(|| "undefined".to_owned())),
         share.unwrap_or_default(),
         told.basis,
         told.tier.word().replace('_', " "),
     )
+}
+
+/// What is said where a band as a share of its saving says nothing.
+fn fsu_caveat(metrics: &Metrics) -> Option<String> {
+    let band = metrics.as_number("abs_uncertainty")?;
+    match metrics.as_number("fsu") {
+        Some(fsu) if fsu < MEANINGLESS_FSU => None,
+        Some(_) => Some(
+            "the saving is next to nothing beside its band: the fractional uncertainty (fsu) is no statement, only the band is"
+                .to_owned(),
+        ),
+        None => (band > 0.0).then(|| {
+            "the saving is zero but for rounding: no fractional uncertainty (fsu) of it is told, only the band".to_owned()
+        }),
+    }
+}
+
+/// Whether a band reaches from its saving to zero; none without one of the two.
+pub fn band_includes_zero(metrics: &Metrics, saving: &str, band: &str) -> Option<bool> {
+    let (saving, band) = (metrics.as_number(saving)?, metrics.as_number(band)?);
+    Some(band >= saving.abs())
 }
 
 /// Multiplies the energies and names the units; the unit of the report, when there is one.

@@ -125,8 +125,15 @@ fn told(row: &mut MvFinding, unit: Option<&MeterUnit>, adjusted: &Adjusted) {
         Some(band) => format!(" ± {}", energy(band)),
         None => String::new(),
     };
+    let includes_zero = adjusted
+        .uncertainty
+        .is_some_and(|band| band >= adjusted.savings.abs());
+    let zero = match includes_zero {
+        true => ", a band that includes zero",
+        false => "",
+    };
     row.verdict.summary.push_str(&format!(
-        "; with {} entries of the ledger ({} of them material) {}{band}",
+        "; with {} entries of the ledger ({} of them material) {}{band}{zero}",
         adjusted.entries,
         adjusted.material,
         energy(adjusted.savings),

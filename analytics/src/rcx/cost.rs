@@ -28,8 +28,10 @@ pub(super) struct Estimate {
 
 /// Why a model gives no energy.
 enum Uncosted {
-    /// A figure of `report.rcx.loads`.
-    Needs(&'static str),
+    /// A figure of `report.rcx.loads`, or one of several.
+    Needs(&'static [&'static str]),
+    /// The same with the reason.
+    NeedsSince(&'static str, &'static str),
     NoModel,
     Because(String),
 }
@@ -46,9 +48,10 @@ struct Model<'a> {
 /// The estimate of a finding.
 pub(super) fn estimate(input: &ReportInput<'_>, item: &Item<'_>) -> Estimate {
     let options = &input.config.report;
+    let name = load_name(input, item);
     let model = Model {
         item,
-        load: options.load(&load_name(input, item)),
+        load: options.load(&name),
         parameters: &options.cost,
     };
     let is_excluded = uses_default_line(item);
@@ -56,7 +59,10 @@ pub(super) fn estimate(input: &ReportInput<'_>, item: &Item<'_>) -> Estimate {
         Ok(priced) => priced,
         Err(problem) => {
             let basis = match problem {
-                Uncosted::Needs(what) => format!("uncosted: needs {what} in report.rcx.loads"),
+                Uncosted::Needs(keys) => format!("uncosted: needs {}", load_keys(&name, keys)),
+                Uncosted::NeedsSince(key, why) => {
+                    format!("uncosted: needs {}: {why}", load_keys(&name, &[key]))
+                }
                 Uncosted::NoModel => "uncosted: there is no cost model for this rule".to_owned(),
                 Uncosted::Because(why) => format!("uncosted: {why}"),
             };
@@ -85,6 +91,15 @@ pub(super) fn estimate(input: &ReportInput<'_>, item: &Item<'_>) -> Estimate {
         basis,
         is_excluded,
     }
+}
+
+/// Where sizes of an equipment are given: `report.rcx.loads.AHU-1.fan_kw`.
+fn load_keys(name: &str, keys: &[&str]) -> String {
+    let places: Vec<String> = keys
+        .iter()
+        .map(|key| format!("report.rcx.loads.{name}.{key}"))
+        .collect();
+    places.join(" or ")
 }
 
 fn dollars(energy: Energy, price: EnergyPrice) -> f64 {
@@ -182,13 +197,16 @@ impl Model<'_> {
         names.iter().find_map(|name| self.item.number(name))
     }
 
-    fn needs(&self, value: Option<f64>, name: &'static str) -> Result<f64, Uncosted> {
+    fn needs(&self, value: Option<f64>, name: &'static [&'static str]) -> Result<f64, Uncosted> {
         value.ok_or(Uncosted::Needs(name))
     }
 
     /// Heat that is given and taken away again, or given in vain.
     fn heat(&self, part: f64, with_cooling: bool) -> Priced {
-        let capacity = self.needs(self.load.heating_capacity_kbtuh, "heating_capacity_kbtuh")?;
+        let capacity = self.needs(
+            self.load.heating_capacity_kbtuh,
+            &["heating_capacity_kbtuh"],
+        )?;
         let kbtu = capacity * self.load.hours() * part * self.get("reheat_diversity");
         let cooling = if with_cooling {
             kbtu / KBTU_PER_KWH / self.get("cool_cop")
@@ -208,7 +226,7 @@ impl Model<'_> {
     }
 
     fn fan(&self, part: f64, excess: &'static str) -> Priced {
-        let power = self.needs(self.load.fan_kw, "fan_kw")?;
+        let power = self.needs(self.load.fan_kw, &["fan_kw"])?;
         let energy = Energy {
             kwh: power * self.load.hours() * part * self.get(excess),
             therms: 0.0,
@@ -252,7 +270,7 @@ impl Model<'_> {
             .unwrap_or(self.get("chiller_target_kw_per_ton"));
         let tons = self.needs(
             self.item.number("tons_median").or(self.load.cooling_tons),
-            "cooling_tons",
+            &["cooling_tons"],
         )?;
         let excess = above(self.item.number("kw_per_ton_median").unwrap_or(0.0), design);
         let hours = part(self.item.number("pct_hours_inefficient")) * self.load.hours();
@@ -264,8 +282,8 @@ impl Model<'_> {
     }
 
     fn tower(&self) -> Priced {
-        let tons = self.needs(self.load.cooling_tons, "cooling_tons")?;
-        let per_ton = self.needs(self.load.chiller_kw_per_ton, "chiller_kw_per_ton")?;
+        let tons = self.needs(self.load.cooling_tons, &["cooling_tons"])?;
+        let per_ton = self.needs(self.load.chiller_kw_per_ton, &["chiller_kw_per_ton"])?;
         let excess = above(
             self.item.number("approach_median_f").unwrap_or(0.0),
             self.item.number("design_approach_f").unwrap_or(0.0),
@@ -286,7 +304,7 @@ impl Model<'_> {
     }
 
     fn pump(&self) -> Priced {
-        let power = self.needs(self.load.pump_kw, "pump_kw")?;
+        let power = self.needs(self.load.pump_kw, &["pump_kw"])?;
         let share = part(self.first(&["pct_running_near_full", "median_speed_pct"]));
         let energy = Energy {
             kwh: power * self.load.hours() * share * self.get("pump_excess_frac"),
@@ -296,7 +314,10 @@ impl Model<'_> {
     }
 
     fn boiler_starts(&self) -> Priced {
-        let capacity = self.needs(self.load.heating_capacity_kbtuh, "heating_capacity_kbtuh")?;
+        let capacity = self.needs(
+            self.load.heating_capacity_kbtuh,
+            &["heating_capacity_kbtuh"],
+        )?;
         let figure = |name: &str| self.item.number(name).unwrap_or(0.0);
         let excess = above(figure("starts_per_day"), figure("max_starts_per_day"));
         let loss = (excess * self.get("per_start_loss")).min(0.1);
@@ -371,14 +392,15 @@ impl Model<'_> {
                     .is_some_and(|months| !months.is_null());
                 let minimum = item.number("min_oa_pct").unwrap_or(0.0) / 100.0;
                 if seasonal || !(minimum > 0.0) {
-                    return Err(Uncosted::Because(
-                        "needs supply_airflow_cfm in report.rcx.loads: the minimum changes with the season".to_owned(),
+                    return Err(Uncosted::NeedsSince(
+                        "supply_airflow_cfm",
+                        "the minimum changes with the season",
                     ));
                 }
                 outdoor / minimum
             }
             (None, None) => {
-                return Err(Uncosted::Needs("supply_airflow_cfm or design_oa_cfm"));
+                return Err(Uncosted::Needs(&["supply_airflow_cfm", "design_oa_cfm"]));
             }
         };
         Ok(per_cfm.map(|btu| btu * airflow / 1000.0))
@@ -488,7 +510,10 @@ mod tests {
                 kwh: round(energy.kwh, 1),
                 therms: round(energy.therms, 1),
             }),
-            Err(Uncosted::Needs(what)) => Err(format!("needs {what}")),
+            Err(Uncosted::Needs(keys)) => Err(format!("needs {}", load_keys("AHU-1", keys))),
+            Err(Uncosted::NeedsSince(key, why)) => {
+                Err(format!("needs {}: {why}", load_keys("AHU-1", &[key])))
+            }
             Err(Uncosted::NoModel) => Err("no model".to_owned()),
             Err(Uncosted::Because(why)) => Err(why),
         }
@@ -511,7 +536,7 @@ mod tests {
         );
         assert_eq!(
             priced("simultaneous_heat_cool", figures, EquipmentLoad::default()),
-            Err("needs heating_capacity_kbtuh".to_owned())
+            Err("needs report.rcx.loads.AHU-1.heating_capacity_kbtuh".to_owned())
         );
         let whole = Energy {
             kwh: 477_770.4 / 3.412 / 3.5,

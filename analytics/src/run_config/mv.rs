@@ -39,7 +39,7 @@ impl Period {
     /// Reads `[start, end]`; none when the key is absent.
     ///
     /// # Errors
-    /// It is no pair of dates or times.
+    /// It is no pair of dates or times, or ends before it starts.
     pub fn read(section: &Section<'_>, key: &str) -> Result<Option<Self>, ConfigError> {
         let Some(value) = section.value(key) else {
             return Ok(None);
@@ -59,13 +59,17 @@ impl Period {
         };
         let bound = |text: &str| parse_bound(text).ok_or_else(refuse);
         let last = bound(end)?;
-        Ok(Some(Self {
+        let read = Self {
             start: bound(start)?,
             end: match end.len() {
                 10 => last.saturating_add(DAY - 1),
                 _ => last,
             },
-        }))
+        };
+        match read.end < read.start {
+            true => Err(section.refuse(key, "it ends before it starts; exchange the two")),
+            false => Ok(Some(read)),
+        }
     }
 
     /// The bounds of a slice.
@@ -596,6 +600,16 @@ mod tests {
                 "mv[0].period: it must be a [start, end]",
             ),
             ("period", json!(["2023-01-01"]), "mv[0].period"),
+            (
+                "period",
+                json!(["2023-12-31", "2023-01-01"]),
+                "mv[0].period: it ends before it starts",
+            ),
+            (
+                "reporting_period",
+                json!(["2024-01-01 06:00", "2024-01-01 05:00"]),
+                "mv[0].reporting_period: it ends before it starts",
+            ),
             (
                 "reporting_period",
                 json!(["x", "y"]),

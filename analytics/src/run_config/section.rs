@@ -132,7 +132,7 @@ impl<'a> Section<'a> {
         match self.number(key)? {
             Some(number) if !(low..=high).contains(&number) => Err(self.refuse(
                 key,
-                format!("it is {number}; it must be a number from {low} to {high}"),
+                format!("it is {number}; it must be {}", bounds(low, high)),
             )),
             number => Ok(number),
         }
@@ -230,6 +230,18 @@ impl<'a> Section<'a> {
                 None => Err(self.refuse(key, format!("it must be {kind}"))),
             },
         }
+    }
+}
+
+/// "a number from 0 to 1", "a number of 0 or more", "a number above 0".
+fn bounds(low: f64, high: f64) -> String {
+    let has_end = high < f64::MAX;
+    let is_above_zero = low > 0.0 && low <= f64::MIN_POSITIVE;
+    match (is_above_zero, has_end) {
+        (true, true) => format!("a number above 0 and up to {high}"),
+        (true, false) => "a number above 0".to_owned(),
+        (false, true) => format!("a number from {low} to {high}"),
+        (false, false) => format!("a number of {low} or more"),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use niagara_analytics::Severity;
-use niagara_analytics::drift::{Diagnosis, Family};
+use niagara_analytics::drift::{Diagnosis, Family, FamilyRun};
 use niagara_analytics::runner::Finding;
 use serde_json::{Map, Value, json};
 
@@ -30,6 +30,9 @@ const PAGE: usize = 25;
 /// Findings with a fact of their own, and findings that the summary tells.
 const FACTS: usize = 200;
 const TOLD: usize = 10;
+
+/// The family of equipment that was not judged by any.
+const NO_FAMILY: &str = "none";
 
 /// Compares machines with their own past.
 pub struct DriftCapability;
@@ -194,12 +197,7 @@ impl Capability for DriftCapability {
         let families = call.page("families", outcome.families.iter().collect(), PAGE, None);
         let findings = call.page("findings", outcome.worst_first(), PAGE, Some("worst first"));
         let diagnoses = call.page("diagnoses", outcome.diagnoses.iter().collect(), PAGE, None);
-        let unevaluated = call.page(
-            "unevaluated",
-            outcome.unevaluated.iter().collect::<Vec<_>>(),
-            PAGE,
-            None,
-        );
+        let unevaluated = call.page("unevaluated", unevaluated(&run), PAGE, None);
         let mut facts = Facts::of(NAME);
         let told = told(call, &run);
         let cite = facts.add(
@@ -241,11 +239,7 @@ impl Capability for DriftCapability {
             },
             "diagnoses": diagnoses.iter().map(|row| diagnosis(row)).collect::<Vec<_>>(),
             "findings": finding_rows,
-            "unevaluated": unevaluated.iter().map(|row| json!({
-                "family": row.family.word(),
-                "equip": row.equip,
-                "reason": row.reason,
-            })).collect::<Vec<_>>(),
+            "unevaluated": unevaluated,
         }));
         result.text = sentences.join(" ");
         result.facts = facts.into_list();
@@ -261,6 +255,20 @@ impl Capability for DriftCapability {
             .extend(untrusted_notice(call, &outcome.untrusted(), run.floor));
         Ok(result)
     }
+}
+
+/// By family and equipment; equipment that no family was asked of is of the family `none`.
+fn unevaluated(run: &DriftCall<'_>) -> Vec<Value> {
+    let of_families = run.outcome.unevaluated.iter();
+    let mut rows: Vec<(&str, &str, &str)> = of_families
+        .map(|row| (row.family.word(), row.equip.as_str(), row.reason))
+        .collect();
+    let of_none = run.unjudged.iter();
+    rows.extend(of_none.map(|(equip, reason)| (NO_FAMILY, equip.as_str(), reason.as_str())));
+    rows.sort_unstable();
+    rows.into_iter()
+        .map(|(family, equip, reason)| json!({"family": family, "equip": equip, "reason": reason}))
+        .collect()
 }
 
 fn diagnosis(row: &Diagnosis) -> Value {
@@ -295,18 +303,29 @@ fn told(call: &Call<'_>, run: &DriftCall<'_>) -> String {
         call.quote(run.ground.facility.as_str()),
         match run.source {
             BaselineSource::Period => "the baseline period",
-            BaselineSource::Frozen => "frozen baselines",
+            BaselineSource::Frozen => compared_with(run),
         },
         counted(outcome.families.len(), "family", "families"),
         counts.fault,
         counts.warn,
         counted(declined, "check", "checks"),
         counted(
-            outcome.unevaluated.len(),
+            outcome.unevaluated.len() + run.unjudged.len(),
             "piece of equipment was",
             "pieces of equipment were"
         ),
     )
+}
+
+/// What a configuration's families are compared with.
+fn compared_with(run: &DriftCall<'_>) -> &'static str {
+    let families = &run.outcome.families;
+    let is_frozen = |family: &FamilyRun| family.reference.is_none();
+    match () {
+        () if families.iter().all(is_frozen) => "frozen baselines",
+        () if families.iter().any(is_frozen) => "frozen baselines and declared references",
+        () => "the declared references",
+    }
 }
 
 /// Writes the findings of a run.

@@ -159,6 +159,17 @@ impl Capability for MvSummary {
         result.text = sentences.join(" ");
         result.facts = facts.into_list();
         result.banners.extend(run.ground.notices.iter().cloned());
+        let lost = run
+            .findings
+            .iter()
+            .filter(|finding| finding.shows_no_saving())
+            .count();
+        if lost > 0 {
+            result.banners.push(format!(
+                "{} no greater than the uncertainty band: it shows no saving, and none is to be claimed",
+                counted(lost, "saving is", "savings are")
+            ));
+        }
         if tally.declined > 0 {
             result.banners.push(format!(
                 "{} declined to state a figure: read the declined_reason before any saving is quoted",

@@ -10,6 +10,7 @@ use crate::camber::call::Call;
 use crate::camber::capability::{
     Capability, CapabilityDefinition, closed_object, count, list_of, of_type, whole_object,
 };
+use crate::camber::citations::lexer::as_one_sentence;
 use crate::camber::engine::{RcxRun, references};
 use crate::camber::error::CapabilityError;
 use crate::camber::pages::Page;
@@ -324,7 +325,9 @@ fn is_of_page(issue: Option<&str>, shown: &BTreeSet<&str>) -> bool {
 }
 
 fn index_row(entry: &IndexEntry) -> Value {
-    json!({"id": entry.id, "kind": entry.kind, "equip": entry.equip, "text": entry.text})
+    // As the fact of that id says it.
+    let text = as_one_sentence(&entry.text);
+    json!({"id": entry.id, "kind": entry.kind, "equip": entry.equip, "text": text})
 }
 
 fn index_fact(entry: &IndexEntry) -> Map<String, Value> {

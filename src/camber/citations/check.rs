@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::lexer::{Quotes, cited, fact_numbers, is_space, numbers, replace_citations, sentences};
+use super::lexer::{
+    Quotes, cited, fact_numbers, is_space, numbers, quoted_sentences, replace_citations, sentences,
+};
 
 /// What sentences are held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +106,13 @@ pub fn verify(
             ground.insert(id.clone(), fact_numbers(fact, quotes));
         }
     }
-    let judged: Vec<Sentence> = sentences(text, quotes)
+    // A name in quotes that a cited fact has too is one word, whatever stands in it.
+    let names: BTreeSet<&str> = all_cited
+        .iter()
+        .filter_map(|id| known.get(id.as_str())?.get("text")?.as_str())
+        .flat_map(quoted_sentences)
+        .collect();
+    let judged: Vec<Sentence> = sentences(text, quotes, &names)
         .into_iter()
         .map(|sentence| {
             let (own, unknown) = partition(cited(&sentence), &known);
@@ -247,6 +255,25 @@ mod tests {
         assert_eq!(found.text, supported.join(" "));
         assert_eq!(found.cited, ["F1@a-111111", "F2@b"]);
         assert_eq!(found.unknown, ["F9@z"]);
+    }
+
+    #[test]
+    fn a_name_of_a_cited_fact_does_not_end_a_sentence() {
+        let fact = json!({"id": "F1@a", "text": "\"AHU No. 1\" stores 5 points"});
+        let facts: Vec<_> = fact.as_object().into_iter().collect();
+        let judged = |text: &str| {
+            let found = verify(text, &facts, Mode::PerSentence, Quotes::Plain);
+            let verdicts: Vec<_> = found.sentences.iter().map(|found| found.verdict).collect();
+            verdicts
+        };
+        assert_eq!(
+            judged("\"AHU No. 1\" stores 5 points [F1@a]."),
+            [Verdict::Supported]
+        );
+        assert_eq!(
+            judged("\"AHU No. 2\" stores 5 points [F1@a]."),
+            [Verdict::Uncited, Verdict::UnsupportedNumber]
+        );
     }
 
     #[test]

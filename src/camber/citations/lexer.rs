@@ -74,6 +74,68 @@ pub enum Quotes {
     Plain,
 }
 
+/// A text as one sentence: marks before white space become semicolons except within quotes, and there is none at its end.
+///
+/// ```
+/// use niagara_bridge::camber::citations::lexer::as_one_sentence;
+/// assert_eq!(as_one_sentence("Samples are 15 min apart. Map the \"No. 1\" status."), "Samples are 15 min apart; Map the \"No. 1\" status");
+/// ```
+pub fn as_one_sentence(text: &str) -> String {
+    let text = text.trim_end_matches(|end| is_space(end) || is_mark(end));
+    let mask = masked(text, Quotes::Opaque);
+    text.chars()
+        .enumerate()
+        .map(|(place, character)| {
+            let ends = mask.get(place).copied().is_some_and(is_mark)
+                && mask.get(place + 1).copied().is_some_and(is_space);
+            if ends { ';' } else { character }
+        })
+        .collect()
+}
+
+fn is_mark(character: char) -> bool {
+    matches!(character, '.' | '!' | '?')
+}
+
+/// The insides of the pairs of quotes in a text that a sentence would end in.
+pub fn quoted_sentences(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split('"').skip(1).step_by(2);
+    parts.filter(|part| {
+        let mut pairs = part.chars().zip(part.chars().skip(1));
+        part.chars().last().is_some_and(is_mark)
+            || pairs.any(|(before, after)| is_mark(before) && is_space(after))
+    })
+}
+
+/// The text in which quoted names, and no other quotes, hide the ends of sentences.
+fn with_known(text: &str, known: &BTreeSet<&str>) -> Vec<char> {
+    let mut characters: Vec<char> = text.chars().collect();
+    if known.is_empty() {
+        return characters;
+    }
+    let quotes: Vec<usize> = characters
+        .iter()
+        .enumerate()
+        .filter(|(_, character)| **character == '"')
+        .map(|(place, _)| place)
+        .collect();
+    let mut hidden = 0;
+    for pair in quotes.windows(2) {
+        let [first, last] = *pair else {
+            continue;
+        };
+        let Some(inside) = characters.get_mut(first + 1..last) else {
+            continue;
+        };
+        let name: String = inside.iter().collect();
+        if first >= hidden && known.contains(name.as_str()) {
+            inside.fill('x');
+            hidden = last + 1;
+        }
+    }
+    characters
+}
+
 /// The text with the inside of every pair of quotes replaced by letters, one for one.
 fn masked(text: &str, quotes: Quotes) -> Vec<char> {
     let mut characters: Vec<char> = text.chars().collect();
@@ -98,9 +160,13 @@ fn masked(text: &str, quotes: Quotes) -> Vec<char> {
     characters
 }
 
-/// The sentences of a text, trimmed: it is split at white space behind `.`, `!` or `?`.
-pub fn sentences(text: &str, quotes: Quotes) -> Vec<String> {
-    let mask = masked(text, quotes);
+/// The sentences of a text, trimmed: it is split at white space behind `.`, `!` or `?`, but not within the `known` names in
+/// quotes.
+pub fn sentences(text: &str, quotes: Quotes, known: &BTreeSet<&str>) -> Vec<String> {
+    let mask = match quotes {
+        Quotes::Opaque => masked(text, quotes),
+        Quotes::Plain => with_known(text, known),
+    };
     let characters: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
     let mut first = 0;
@@ -119,7 +185,7 @@ pub fn sentences(text: &str, quotes: Quotes) -> Vec<String> {
         let (place, [before, after]) = pair else {
             continue;
         };
-        if matches!(before, '.' | '!' | '?') && is_space(*after) {
+        if is_mark(*before) && is_space(*after) {
             keep(first, place + 1);
             first = place + 1;
         }
@@ -237,7 +303,7 @@ mod tests {
 
     #[test]
     fn sentences_end_where_white_space_follows_a_mark() {
-        let split = |text| sentences(text, Quotes::Plain);
+        let split = |text| sentences(text, Quotes::Plain, &BTreeSet::new());
         assert_eq!(
             split("It is 5.16 and Ch.5 of it"),
             ["It is 5.16 and Ch.5 of it"]
@@ -252,10 +318,50 @@ mod tests {
     }
 
     #[test]
+    fn only_quotes_that_are_known_hide_the_end_of_a_sentence() {
+        let known = BTreeSet::from(["AHU No. 1", "in. w.c."]);
+        let split = |text| sentences(text, Quotes::Plain, &known);
+        for one in [
+            r#""AHU No. 1" ran at 1.0 "in. w.c." today [F1@a]."#,
+            r#""AHU No. 1", "AHU No. 1""#,
+            r#"5" pipe of "AHU No. 1" here"#,
+        ] {
+            assert_eq!(split(one), [one]);
+        }
+        assert_eq!(split(r#""AHU No. 2" ran"#).len(), 2);
+        assert_eq!(split(r#""AHU No. 1 ran. It" stopped"#).len(), 3);
+        assert_eq!(
+            quoted_sentences(r#""AHU No. 1" has "CO2" in "in. w.c." and "Why?" [F1@a]."#)
+                .collect::<Vec<_>>(),
+            ["AHU No. 1", "in. w.c.", "Why?"]
+        );
+    }
+
+    #[test]
+    fn a_text_of_several_sentences_becomes_one() {
+        for (text, one) in [
+            ("30 issues are ranked.", "30 issues are ranked"),
+            ("It is 5.16. Is it? Yes! ", "It is 5.16; Is it; Yes"),
+            (r#"of "AHU No. 1". It"#, r#"of "AHU No. 1"; It"#),
+            ("at 1.0 in. of water...", "at 1.0 in; of water"),
+            ("", ""),
+        ] {
+            let made = as_one_sentence(text);
+            assert_eq!(made, one);
+            assert_eq!(as_one_sentence(&made), made);
+        }
+    }
+
+    #[test]
     fn a_quoted_name_is_one_word_without_numbers() {
         let text = "Equipment \"Dr. No 007\" ran 5 hours [F1@a].";
-        assert_eq!(sentences(text, Quotes::Opaque), [text]);
-        assert_eq!(sentences(text, Quotes::Plain).len(), 2);
+        let none = BTreeSet::new();
+        assert_eq!(sentences(text, Quotes::Opaque, &none), [text]);
+        assert_eq!(sentences(text, Quotes::Plain, &none).len(), 2);
+        assert_eq!(
+            sentences(text, Quotes::Plain, &["Dr. No 007"].into()),
+            [text]
+        );
         let found: Vec<String> = numbers(text, Quotes::Opaque).into_iter().collect();
         assert_eq!(found, ["5"]);
         let open: Vec<String> = numbers("a lone \" and 7", Quotes::Opaque)

@@ -1,8 +1,9 @@
 //! One run of drift over a facility (Drift §2).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use niagara_analytics::RunFrame;
+use niagara_analytics::drift::questions::questions;
 use niagara_analytics::drift::{self, DriftError, DriftOutcome, DriftRun, Family};
 use niagara_analytics::run_config::{
     DriftEntry, DriftReference, Source, WrittenWindow, discovered,
@@ -14,6 +15,7 @@ use super::{RunGround, frames, refused};
 use crate::camber::call::Call;
 use crate::camber::capabilities::selection;
 use crate::camber::error::CapabilityError;
+use crate::camber::hygiene;
 use crate::trends::store::wall_clock::iso;
 
 /// What baselines of a call are told to be from.
@@ -44,6 +46,8 @@ pub struct DriftCall<'a> {
     pub frames: Vec<RunFrame>,
     pub source: BaselineSource,
     pub outcome: DriftOutcome,
+    /// Equipment of classes that no family judges by itself, with the reason.
+    pub unjudged: Vec<(String, String)>,
     /// The trust floor of the run.
     pub floor: f64,
 }
@@ -75,7 +79,8 @@ impl<'a> DriftCall<'a> {
         };
         let mut ground = RunGround::with_classes(call, arguments, &classes)?;
         require_classes(call, &ground, families.as_deref(), baseline.is_some())?;
-        let (source, entries, run_id) = match baseline.clone() {
+        let takes_usual = baseline.is_some() && families.is_none();
+        let (source, mut entries, run_id) = match baseline.clone() {
             Some(period) => {
                 let entries = entries_of_call(&ground, families, period, current.as_ref())?;
                 (BaselineSource::Period, entries, RUN_ID.to_owned())
@@ -99,12 +104,22 @@ impl<'a> DriftCall<'a> {
             note_frozen(&mut ground);
         }
         let floor = ground.config.trust_floor(call.caller.min_trust);
+        note_repeated(&mut ground, &mut entries);
         let outcome = outcome(call, &ground, &frames, &entries, &run_id, judged.as_ref())?;
+        if let Some(data) = span(&frames) {
+            let asked = questions(&outcome.families, data, ground.config.resample);
+            ground.notices.extend(asked);
+        }
+        let unjudged = match takes_usual {
+            true => unjudged(&mut ground, &frames),
+            false => Vec::new(),
+        };
         Ok(Self {
             ground,
             frames,
             source,
             outcome,
+            unjudged,
             floor,
         })
     }
@@ -284,6 +299,92 @@ fn entries_of_config(
         .resolved(families, current)
         .map_err(|error| refused(&error))?;
     Ok((entries, section.run_id.clone().unwrap_or_default()))
+}
+
+/// A family over a class that is given twice with the same windows runs once.
+fn note_repeated(ground: &mut RunGround<'_>, entries: &mut Vec<DriftEntry>) {
+    let mut kept: Vec<DriftEntry> = Vec::with_capacity(entries.len());
+    let mut repeated: Vec<String> = Vec::new();
+    for entry in entries.drain(..) {
+        if !kept.contains(&entry) {
+            kept.push(entry);
+            continue;
+        }
+        let name = format!(
+            "{} of {}",
+            entry.family.word(),
+            hygiene::quoted(&entry.class)
+        );
+        if !repeated.contains(&name) {
+            repeated.push(name);
+        }
+    }
+    *entries = kept;
+    if !repeated.is_empty() {
+        ground.notices.push(format!(
+            "families names {} more than once; each ran once",
+            repeated.join(", ")
+        ));
+    }
+}
+
+/// First and last stamp of the frames.
+fn span(frames: &[RunFrame]) -> Option<(i64, i64)> {
+    let stamps = || frames.iter().map(|frame| frame.table().stamps.as_slice());
+    let first = stamps().filter_map(|stamps| stamps.first()).min()?;
+    let last = stamps().filter_map(|stamps| stamps.last()).max()?;
+    Some((*first, *last))
+}
+
+/// Equipment of classes without a usual family; and a notice of the families that would have inputs if they were named.
+fn unjudged(ground: &mut RunGround<'_>, frames: &[RunFrame]) -> Vec<(String, String)> {
+    let mut classes: BTreeMap<&str, Vec<&RunFrame>> = BTreeMap::new();
+    for frame in frames {
+        classes.entry(frame.equip_class()).or_default().push(frame);
+    }
+    let mut left_out = Vec::new();
+    let mut unasked: Vec<(String, Vec<&str>)> = Vec::new();
+    for (class, frames) in classes {
+        let words: Vec<&str> = Family::unasked(class, frames.iter().copied())
+            .into_iter()
+            .map(Family::word)
+            .collect();
+        let has_usual = Family::of_class(class).is_some();
+        let class = hygiene::quoted(class);
+        if has_usual {
+            unasked.push((class, words));
+            continue;
+        }
+        let reason = match words.is_empty() {
+            true => format!("no family judges the class {class}"),
+            false => format!(
+                "no family judges the class {class} by default; name {} in families",
+                words.join(" or ")
+            ),
+        };
+        let mut seen = BTreeSet::new();
+        let equipment = frames.iter().map(|frame| frame.equip());
+        left_out.extend(
+            equipment
+                .filter(|equip| seen.insert(*equip))
+                .map(|equip| (equip.to_owned(), reason.clone())),
+        );
+    }
+    unasked.retain(|(_, words)| !words.is_empty());
+    if let Some((class, words)) = unasked.first() {
+        let told: Vec<String> = unasked
+            .iter()
+            .map(|(class, words)| format!("{class} by {}", words.join(" or ")))
+            .collect();
+        ground.notices.push(format!(
+            "beside the usual families, more could be judged: {}; name it in families, for example \
+             [{{\"equip_class\": {class}, \"family\": \"{}\"}}]",
+            told.join(", "),
+            words.first().unwrap_or(&"")
+        ));
+    }
+    left_out.sort();
+    left_out
 }
 
 /// References are there even when a caller asks for other equipment only.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use niagara_analytics::BinWidth;
+use niagara_analytics::mv::questions::questions;
 use niagara_analytics::mv::{DailyFrame, Frozen, MvFinding, SiteDays, Sources, Weather, project};
 use niagara_analytics::run_config::mv_bills::{BillWeather, BilledMeter};
 use niagara_analytics::run_config::{MvEntry, MvMeter};
@@ -77,6 +78,11 @@ impl<'a> MvRun<'a> {
         };
         let findings = project::findings(&entries, &frames, sources)
             .map_err(|error| CapabilityError::invalid(error.to_string()))?;
+        ground.notices.extend(entries.iter().flat_map(questions));
+        if arguments.get("equips").is_none() {
+            let without = without_equipment(call, &entries, &ground);
+            ground.notices.extend(without);
+        }
         if let Some(Err(problem)) = ground.config.frozen_baselines() {
             ground.notices.push(format!(
                 "the store of frozen baselines (mv_store) could not be read ({problem}); baselines are fitted"
@@ -105,6 +111,27 @@ impl<'a> MvRun<'a> {
             .filter_map(|role| Some((role, self.ords.ord(equip, role)?.to_owned())))
             .collect()
     }
+}
+
+/// Entries of a class that the run has no equipment of.
+fn without_equipment(call: &Call<'_>, entries: &[MvEntry], ground: &RunGround<'_>) -> Vec<String> {
+    let is_taken = |class: &str| {
+        ground
+            .equipment
+            .iter()
+            .any(|found| found.equip_class == class)
+    };
+    entries
+        .iter()
+        .filter_map(|entry| match &entry.meter {
+            MvMeter::Trended(meter) if !is_taken(&meter.class) => Some(format!(
+                "{}.class: the run takes no equipment of the class {}, so that the entry covers no meter",
+                entry.place,
+                call.quote(&meter.class)
+            )),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Outdoor temperatures that bills without a file of their own share, with the name of their source.

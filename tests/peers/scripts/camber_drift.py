@@ -221,6 +221,20 @@ def perturbed(rng, values):
     return values
 
 
+# What is not zero while a machine rests.
+KEEPS = ("_temp", "_sp", "_rh", "_humidity", "oat", "occupancy", "econ_cmd", "reversing_valve_cmd", "superheat", "subcooling")
+
+
+def rested(rng, frame):
+    """Zeros through a part of every day, often the greater part: a heating loop in mild weather."""
+    begins, share = rng.integers(0, 24), rng.choice([0.3, 0.5, 0.7])
+    rests = (frame.index.hour - begins) % 24 < 24 * share
+    for role in frame.columns:
+        if not any(part in role.value for part in KEEPS):
+            frame.loc[rests & frame[role].notna(), role] = 0.0
+    return frame
+
+
 def equipment(rng, kind, keep):
     step = int(rng.choice([10, 15, 60, 60, 60]))
     count = min(int(DAYS * 1440 / step), 3000)
@@ -231,7 +245,8 @@ def equipment(rng, kind, keep):
     columns = KINDS[kind]({"rng": rng, "step": step}, count, late)
     kept = [role for role in columns if rng.random() < keep]
     frame = {Role(role): perturbed(rng, np.array(columns[role], float)) for role in kept}
-    return pd.DataFrame(frame, index=index)
+    frame = pd.DataFrame(frame, index=index)
+    return rested(rng, frame) if rng.random() < 0.25 else frame
 
 
 def prepare(path, cache, count):

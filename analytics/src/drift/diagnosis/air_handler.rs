@@ -16,12 +16,14 @@ pub(super) fn of(own: &Own<'_>) -> Diagnosis {
     let pressure_fell =
         pressure.is_some_and(|finding| goes_down(finding, "duct_static_drift_direction"));
     if let Some(filter) = filter {
-        signals.add(filter, AIR_PATH, "the filter is loaded");
+        signals.add(filter, AIR_PATH, "the filter's pressure drop has grown for the same air, consistent with a loaded filter or a drifted pressure sensor");
     }
     if let Some(pressure) = pressure {
         match pressure_fell {
-            true => signals.add(pressure, FAN, "the fan cannot hold the duct's pressure"),
-            false => signals.add(pressure, AIR_PATH, "the duct is pressed too hard"),
+            true => signals.add(pressure, FAN, "the duct's pressure has fallen at the same air, consistent with a fan that cannot hold it, a leaking duct or a drifted \
+                     pressure sensor"),
+            false => signals.add(pressure, AIR_PATH, "the duct's pressure has risen at the same air, consistent with a fan that presses too hard, dampers that shut or a \
+                     drifted pressure sensor"),
         }
     }
     if let Some(power) = own.degraded("fan_efficiency_drift") {
@@ -33,16 +35,18 @@ pub(super) fn of(own: &Own<'_>) -> Diagnosis {
             signals.add(
                 power,
                 AIR_PATH,
-                "the fan draws more power against the resistance of the air path",
+                "the fan draws more power for the same air, consistent with the resistance of the air path that has moved too",
             );
         } else if pressure_fell || was_judged {
             signals.add(
                 power,
                 FAN,
-                "the fan itself has got worse: belt, bearing, motor or drive",
+                "the fan draws more power for the same air though its air path is steady, consistent with belt, bearing, motor or drive, \
+                 or with a drifted airflow or power meter",
             );
         } else {
-            signals.add(power, FAN, "the fan draws more power for the same air");
+            signals.add(power, FAN, "the fan draws more power for the same air, consistent with the fan itself, its air path or a drifted airflow or power \
+                 meter");
             signals.caveats.push(
                 "Neither filter nor duct pressure was judged: the power may be theirs as much as the fan's.".to_owned(),
             );
@@ -56,7 +60,8 @@ pub(super) fn of(own: &Own<'_>) -> Diagnosis {
         signals.add(
             valve,
             COIL,
-            format!("the {which} coil does less for its valve: dirt, water side or the valve's authority"),
+            format!("the {which} valve opens further for the same change of the air, consistent with a fouled coil, the water side, the \
+                 valve's authority or a drifted air-temperature sensor"),
         );
     }
     for leak in own
@@ -64,16 +69,29 @@ pub(super) fn of(own: &Own<'_>) -> Diagnosis {
         .filter(|finding| super::is_degraded(finding))
     {
         let which = text(leak, "coil_leak_which").unwrap_or("cooling");
+        let change = match which {
+            "heating" => "warmer",
+            _ => "colder",
+        };
         signals.add(
             leak,
             COIL,
-            format!("the {which} coil leaks by its shut valve"),
+            format!(
+                "air behind the shut {which} coil has got {change}, consistent with a valve that leaks by or with a drifted \
+                 air-temperature sensor (mixed or leaving): compare the sensors first"
+            ),
         );
     }
     if let Some(economizer) = own.degraded("economizer_damper_drift") {
         let cause = match goes_down(economizer, "econ_oa_fraction_drift_direction") {
-            true => "the outdoor-air damper delivers less than it is told to",
-            false => "the outdoor-air damper delivers more than it is told to",
+            true => {
+                "less outdoor air comes in at the same damper command, consistent with the damper or its linkage, or with a drifted \
+                      air-temperature sensor"
+            }
+            false => {
+                "more outdoor air comes in at the same damper command, consistent with a damper that leaks or sticks, or with a drifted \
+                      air-temperature sensor"
+            }
         };
         signals.add(economizer, OUTDOOR_AIR, cause);
     }

@@ -29,25 +29,33 @@ pub(super) fn condenser(own: &Own<'_>) -> Signals {
         signals.add_as(
             severity,
             CONDENSER,
-            "the condenser's tubes are fouled or scaled",
+            "the condenser's approach has grown at the same load, consistent with fouled or scaled tubes, gas that does not condense, \
+             less water or a drifted sensor of the approach",
         );
     }
     if let Some(range) = own.degraded("chiller_cw_range_drift") {
         let cause = match goes_down(range, "cw_range_drift_direction") {
-            true => "condenser water bypasses the machine",
-            false => "less condenser water flows",
+            true => {
+                "the condenser water's range has fallen at the same load, consistent with water that bypasses the machine, more flow or a \
+                     drifted water-temperature sensor"
+            }
+            false => {
+                "the condenser water's range has risen at the same load, consistent with less water or a drifted water-temperature sensor"
+            }
         };
         signals.add(range, CONDENSER, cause);
     }
     let tower = own.degraded("cooling_tower_approach_drift");
     if let Some(tower) = tower {
-        signals.add(tower, CONDENSER, "the cooling tower does less");
+        signals.add(tower, CONDENSER, "the cooling tower comes less near the wet-bulb temperature, consistent with a tower that does less or a drifted \
+             temperature or humidity sensor");
     }
     if let Some(head) = own.degraded("chiller_head_pressure_drift") {
         signals.add(
             head,
             CONDENSER,
-            "the head pressure has risen: fouling or gas that does not condense",
+            "the head pressure has risen at the same load, consistent with fouling, gas that does not condense or a drifted pressure \
+             sensor",
         );
         let water = head.verdict.metrics.as_number("cw_supply_shift_f");
         if water.is_some_and(|shift| shift >= WATER_CONFOUND) {
@@ -64,15 +72,20 @@ pub(super) fn condenser(own: &Own<'_>) -> Signals {
 pub(super) fn evaporator(own: &Own<'_>) -> Signals {
     let mut signals = Signals::default();
     if let Some(severity) = leg(own, "evap") {
-        signals.add_as(severity, EVAPORATOR, "the evaporator's tubes are fouled");
+        signals.add_as(severity, EVAPORATOR, "the evaporator's approach has grown at the same load, consistent with fouled tubes, a low charge or a drifted sensor of \
+             the approach");
     }
     // Whether each says that the evaporator gets too much refrigerant.
     let superheat = own.degraded("chiller_superheat_drift");
     let overfed = superheat.map(|finding| goes_down(finding, "superheat_drift_direction"));
     if let (Some(finding), Some(overfed)) = (superheat, overfed) {
         let cause = match overfed {
-            true => "the evaporator is overfed: superheat fell",
-            false => "the evaporator is starved: superheat rose",
+            true => {
+                "superheat fell, consistent with an overfed evaporator or a drifted superheat signal"
+            }
+            false => {
+                "superheat rose, consistent with a starved evaporator or a drifted superheat signal"
+            }
         };
         signals.add(finding, EVAPORATOR, cause);
     }
@@ -80,8 +93,12 @@ pub(super) fn evaporator(own: &Own<'_>) -> Signals {
     let flooded = suction.map(|finding| !goes_down(finding, "suction_pressure_drift_direction"));
     if let (Some(finding), Some(flooded)) = (suction, flooded) {
         let cause = match flooded {
-            true => "the evaporator is overfed: suction pressure rose",
-            false => "suction pressure fell: less heat is taken up, or the charge is low",
+            true => {
+                "suction pressure rose, consistent with an overfed evaporator or a drifted pressure sensor"
+            }
+            false => {
+                "suction pressure fell, consistent with less heat taken up, a low charge or a drifted pressure sensor"
+            }
         };
         signals.add(finding, EVAPORATOR, cause);
     }
@@ -100,8 +117,12 @@ fn charge(own: &Own<'_>) -> Signals {
     let mut signals = Signals::default();
     if let Some(subcooling) = own.degraded("chiller_subcooling_drift") {
         let cause = match goes_down(subcooling, "subcooling_drift_direction") {
-            true => "too little refrigerant is suspected",
-            false => "too much refrigerant is suspected",
+            true => {
+                "subcooling fell, consistent with too little refrigerant or a drifted subcooling signal"
+            }
+            false => {
+                "subcooling rose, consistent with too much refrigerant or a drifted subcooling signal"
+            }
         };
         signals.add(subcooling, CHARGE, cause);
     }

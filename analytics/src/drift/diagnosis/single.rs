@@ -42,9 +42,8 @@ pub(super) fn of(family: Family, own: &Own<'_>) -> Diagnosis {
     let cause = degraded.map(|finding| {
         let told = finding.verdict.summary.trim_end_matches('.');
         let prefix = format!("{}: ", own.equip);
-        told.strip_prefix(prefix.as_str())
-            .unwrap_or(told)
-            .to_owned()
+        let told = told.strip_prefix(prefix.as_str()).unwrap_or(told);
+        format!("{told}; a drifted sensor of it would look the same")
     });
     let summary = match &cause {
         Some(cause) => format!("{}: drift ({locus}): {cause}", own.equip),

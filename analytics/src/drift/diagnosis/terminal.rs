@@ -17,12 +17,14 @@ pub(super) fn of(own: &Own<'_>) -> Diagnosis {
             true => signals.add(
                 damper,
                 "upstream",
-                "the duct does not hold its pressure, so that the box opens further for the same air",
+                "the box damper opens further for the same air while the duct's pressure is lower, consistent with a duct that is not \
+                 held at pressure",
             ),
             false => signals.add(
                 damper,
                 "airflow",
-                "the box damper opens further for the same air: actuator, linkage or inlet",
+                "the box damper opens further for the same air, consistent with actuator, linkage or inlet, or with a drifted airflow \
+                 sensor",
             ),
         }
     }
@@ -30,7 +32,8 @@ pub(super) fn of(own: &Own<'_>) -> Diagnosis {
         signals.add(
             valve,
             "reheat",
-            "the reheat coil does less for its valve: dirt, water side or the valve's authority",
+            "the reheat valve opens further for the same heat, consistent with a fouled coil, the water side, the valve's authority \
+             or a drifted temperature or airflow sensor",
         );
     }
     let both = signals.points_to("airflow") && signals.points_to("reheat");

@@ -12,6 +12,16 @@ const SUBJECT: &str = "the loop's differential pressure";
 /// Credible values, as multiples of the baseline's median size.
 const CREDIBLE: (f64, f64) = (-0.25, 5.0);
 
+/// Credible pressures beside those of the baseline; any where the loop has none most of the time.
+fn credible(baseline: &[f64]) -> (f64, f64) {
+    let sizes: Vec<f64> = baseline.iter().map(|value| value.abs()).collect();
+    let size = numeric::median(&sizes);
+    match size > 0.0 {
+        true => (CREDIBLE.0 * size, CREDIBLE.1 * size),
+        false => (f64::NEG_INFINITY, f64::INFINITY),
+    }
+}
+
 /// The detector.
 pub struct LoopPressure(pub Water);
 
@@ -31,15 +41,7 @@ impl Detector for LoopPressure {
         let Some(parameters) = defaults(self.rule()) else {
             return case.no_baseline(None, SUBJECT);
         };
-        let sizes: Vec<f64> = running(&case.baseline, self.0.pressure())
-            .iter()
-            .map(|value| value.abs())
-            .collect();
-        let size = numeric::median(&sizes);
-        let range = match size.is_nan() {
-            true => (f64::NEG_INFINITY, f64::INFINITY),
-            false => (CREDIBLE.0 * size, CREDIBLE.1 * size),
-        };
+        let range = credible(&running(&case.baseline, self.0.pressure()));
         let over = OverFlow::of(
             case,
             self.0,
@@ -82,5 +84,21 @@ impl Detector for LoopPressure {
         correction.apply(case, &measure, &mut measured, &mut metrics);
         let summary = measured.told(case, SUBJECT, "", "flow");
         measured.into_judged(metrics, summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pressures_are_bounded_by_the_usual_one_but_not_by_that_of_a_loop_that_mostly_rests() {
+        let any = (f64::NEG_INFINITY, f64::INFINITY);
+        assert_eq!(credible(&[8.0, -8.0, 8.0]), (-2.0, 40.0));
+        assert_eq!(credible(&[0.0, 8.0]), (-1.0, 20.0));
+        assert_eq!(credible(&[0.0, 0.0, 8.0]), any);
+        assert_eq!(credible(&[f64::NAN, 0.0, -0.0]), any);
+        assert_eq!(credible(&[f64::NAN]), any);
+        assert_eq!(credible(&[]), any);
     }
 }
