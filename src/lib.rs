@@ -12,8 +12,8 @@
 //! - [`config`], [`cli`]: one YAML file and the commands.
 //! - [`camber`]: read-only capabilities over stored trends, every call under one policy.
 //! - [`schema`]: the one JSON Schema validator.
-//! - [`secrecy`], [`clock`], [`visible_text`]: what every layer uses: secrets that are never shown, the time, and foreign
-//!   text that cannot pass for something else.
+//! - [`secrecy`], [`clock`], [`visible_text`], [`unrepeated_keys`]: what every layer uses: secrets that are never shown, the
+//!   time, foreign text that cannot pass for something else, and files in which no value hides another.
 //!
 //! Imports point one way: `station` ← `tools` ← `mcp` ← `cli`.
 
@@ -38,4 +38,5 @@ pub mod secrecy;
 pub mod station;
 pub mod tools;
 pub mod trends;
+pub mod unrepeated_keys;
 pub mod visible_text;

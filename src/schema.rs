@@ -38,9 +38,13 @@ pub enum Problem {
     },
     Unknown {
         name: String,
+        /// The known property that is nearly of that name.
+        nearest: Option<String>,
     },
     Enum {
         allowed: Vec<Value>,
+        /// The allowed word that the text is nearly.
+        nearest: Option<String>,
     },
     Const {
         expected: Value,
@@ -73,7 +77,7 @@ impl Problem {
             Self::Never | Self::Unknown { .. } => json!("nothing"),
             Self::Type { expected, .. } => json!(expected),
             Self::Missing { .. } => json!("a value"),
-            Self::Enum { allowed } => json!(allowed),
+            Self::Enum { allowed, .. } => json!(allowed),
             Self::Const { expected } => expected.clone(),
             Self::Bound { rule } => json!(rule),
             Self::Pattern { pattern } => json!(pattern),
@@ -87,16 +91,46 @@ impl fmt::Display for Problem {
             Self::Never => out.write_str("no value is allowed here"),
             Self::Type { expected, actual } => write!(out, "expected {expected}, got {actual}"),
             Self::Missing { name } => write!(out, "required property '{name}' is missing"),
-            Self::Unknown { name } => write!(out, "property '{name}' is not allowed"),
-            Self::Enum { allowed } => {
+            Self::Unknown { name, nearest } => {
+                write!(out, "property '{name}' is not allowed")?;
+                offer(out, nearest.as_deref())
+            }
+            Self::Enum { allowed, nearest } => {
                 let names: Vec<String> = allowed.iter().map(Value::to_string).collect();
-                write!(out, "must be one of {}", names.join(", "))
+                write!(out, "must be one of {}", names.join(", "))?;
+                offer(out, nearest.as_deref())
             }
             Self::Const { expected } => write!(out, "must be {expected}"),
             Self::Bound { rule } => write!(out, "must have {rule}"),
             Self::Pattern { pattern } => write!(out, "does not match the pattern {pattern}"),
         }
     }
+}
+
+fn offer(out: &mut fmt::Formatter<'_>, nearest: Option<&str>) -> fmt::Result {
+    match nearest {
+        Some(nearest) => write!(out, "; did you mean '{nearest}'?"),
+        None => Ok(()),
+    }
+}
+
+/// The known name that another is nearly: other capitals, or about a third of its letters differ.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    /// No name of ours is longer, and looking at more takes time.
+    const LONGEST: usize = 100;
+    let length = name.chars().take(LONGEST + 1).count();
+    if length > LONGEST {
+        return None;
+    }
+    let name = name.to_lowercase();
+    known
+        .map(|known| {
+            let distance = strsim::damerau_levenshtein(&name, &known.to_lowercase());
+            (distance, known)
+        })
+        .filter(|(distance, _)| *distance <= length / 3)
+        .min()
+        .map(|(_, known)| known.to_owned())
 }
 
 /// One problem and where it is.
@@ -121,7 +155,7 @@ impl Violation {
     pub fn argument(&self) -> Option<&str> {
         match (&self.problem, self.path.first()) {
             (_, Some(first)) => Some(first),
-            (Problem::Missing { name } | Problem::Unknown { name }, None) => Some(name),
+            (Problem::Missing { name } | Problem::Unknown { name, .. }, None) => Some(name),
             _ => None,
         }
     }
@@ -449,6 +483,15 @@ impl Run {
         });
     }
 
+    /// Only the first problems are told to anybody, so that a document of nothing but wrong names costs little.
+    fn nearest<'a>(&self, name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+        const OFFERED: usize = 50;
+        match self.found.len() < OFFERED {
+            true => nearest(name, known),
+            false => None,
+        }
+    }
+
     fn bound(&mut self, broken: bool, rule: impl FnOnce() -> String) {
         if broken {
             self.report(Problem::Bound { rule: rule() });
@@ -477,8 +520,10 @@ impl Run {
         if let Some(allowed) = &rules.allowed
             && !allowed.iter().any(|value| same_json(value, instance))
         {
+            let words = allowed.iter().filter_map(Value::as_str);
             self.report(Problem::Enum {
                 allowed: allowed.clone(),
+                nearest: instance.as_str().and_then(|word| self.nearest(word, words)),
             });
         }
         if let Some(constant) = &rules.constant
@@ -564,7 +609,13 @@ impl Run {
         for (name, value) in sorted {
             match (rules.properties.get(name), &rules.additional) {
                 (Some(node), _) => self.child(name.clone(), node, value),
-                (None, Some(Node::Never)) => self.report(Problem::Unknown { name: name.clone() }),
+                (None, Some(Node::Never)) => {
+                    let known = rules.properties.keys().map(String::as_str);
+                    self.report(Problem::Unknown {
+                        name: name.clone(),
+                        nearest: self.nearest(name, known),
+                    });
+                }
                 (None, Some(node)) => self.child(name.clone(), node, value),
                 (None, None) => {}
             }

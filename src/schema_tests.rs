@@ -34,6 +34,39 @@ fn the_worked_example_reports_nine_problems_in_order() {
 }
 
 #[test]
+fn a_name_that_is_nearly_known_is_offered() {
+    let validator = Validator::compile(&json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {"width": {}, "kind": {"enum": ["trend", "drift"]}}
+    }))
+    .expect("schema");
+    for (instance, told) in [
+        (
+            json!({"Widht": 1}),
+            "property 'Widht' is not allowed; did you mean 'width'?",
+        ),
+        (json!({"colour": 1}), "property 'colour' is not allowed"),
+        (
+            json!({"kind": "Trends"}),
+            "/kind: must be one of \"trend\", \"drift\"; did you mean 'trend'?",
+        ),
+        (
+            json!({"kind": "scatter"}),
+            "/kind: must be one of \"trend\", \"drift\"",
+        ),
+        (
+            json!({"kind": 3}),
+            "/kind: must be one of \"trend\", \"drift\"",
+        ),
+    ] {
+        let found = validator.validate(&instance);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].to_string(), told);
+    }
+}
+
+#[test]
 fn a_type_mismatch_stops_and_names_both_types() {
     let validator =
         Validator::compile(&json!({"type": ["string", "null"], "enum": ["a"]})).expect("schema");

@@ -105,6 +105,11 @@ impl RuleParameter {
         }
     }
 
+    /// The lowest and the highest sensible number; none where the catalogue gives no two numbers.
+    pub fn bounds(&self) -> Option<[f64; 2]> {
+        Some([self.min.as_ref()?.as_f64()?, self.max.as_ref()?.as_f64()?])
+    }
+
     fn range(&self) -> Option<Vec<Value>> {
         if let Some(choices) = &self.choices {
             return Some(choices.clone());

@@ -5,14 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::catalogue::{ParameterKind, RuleEntry, RuleParameter};
+use crate::run_config::section::did_you_mean;
 
 /// A parameter that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    #[error("the rule \"{rule}\" has no parameter \"{parameter}\"; it has {known}")]
+    #[error("the rule \"{rule}\" has no parameter \"{parameter}\"{hint}; it has {known}")]
     Unknown {
         rule: String,
         parameter: String,
+        /// ` (did you mean tol_F?)`, or nothing.
+        hint: String,
         known: String,
     },
     #[error("{rule}.{parameter} cannot be {value}: {problem}")]
@@ -153,6 +156,7 @@ impl Parameters {
         ParameterError::Unknown {
             rule: self.rule.clone(),
             parameter: name.to_owned(),
+            hint: did_you_mean(name, known.iter().copied()),
             known: known.join(", "),
         }
     }

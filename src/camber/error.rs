@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use niagara_analytics::run_config::section::close_names;
 use serde_json::{Map, Value, json};
 
 /// Most problems of arguments that an error lists, and that its message repeats.
@@ -119,8 +120,19 @@ impl CapabilityError {
             true => "the facility stores none".to_owned(),
             false => format!("stored are {}", list(available, TOLD_NAMES)),
         };
+        let known = || available.iter().map(String::as_str);
+        let mut close: Vec<String> = unknown
+            .iter()
+            .take(TOLD_NAMES)
+            .filter_map(|name| close_names(name, known()).first().map(|near| quote(near)))
+            .collect();
+        close.dedup();
+        let offer = match close.is_empty() {
+            true => String::new(),
+            false => format!(" (did you mean {}?)", close.join(", ")),
+        };
         let message = format!(
-            "{argument} {} not stored; {stored}",
+            "{argument} {} not stored{offer}; {stored}",
             list(unknown, TOLD_NAMES)
         );
         let available: Vec<&String> = available.iter().take(LISTED_NAMES).collect();
@@ -166,5 +178,14 @@ mod tests {
         assert!(error.message.contains("\"AHU-9\"") && error.message.contains("and 50 more"));
         assert_eq!(error.data["available"].as_array().unwrap().len(), 50);
         assert_eq!(error.data["argument"], "equip");
+        let near = CapabilityError::unknown_values("equips", &["vav_7".into()], &stored, |name| {
+            format!("\"{name}\"")
+        });
+        assert!(
+            near.message
+                .starts_with("equips \"vav_7\" not stored (did you mean \"VAV-7\"?); stored are"),
+            "{}",
+            near.message
+        );
     }
 }

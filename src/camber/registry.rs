@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use niagara_analytics::run_config::section::close_names;
 use serde_json::{Map, Value};
 
 use super::answer::{check_answer, finish};
@@ -193,6 +194,20 @@ impl CapabilityRegistry {
         finish(entry, result, &token, workspace, caller, &names.written())
     }
 
+    fn no_capability(&self, name: &str) -> String {
+        let names: Vec<&str> = self.entries.keys().copied().collect();
+        let close = close_names(name, names.iter().copied());
+        let offer = match close.first() {
+            Some(near) => format!(" (did you mean {near}?)"),
+            None => String::new(),
+        };
+        format!(
+            "there is no capability {}{offer}; there are {}",
+            quoted(name),
+            names.join(", ")
+        )
+    }
+
     /// Checks arguments, allowlist and licences, and remembers the fences of what the call reads.
     fn admitted(
         &self,
@@ -203,10 +218,7 @@ impl CapabilityRegistry {
         watch: &Watch,
     ) -> Result<Admitted<'_>, CapabilityError> {
         let entry = self.entries.get(name).ok_or_else(|| {
-            CapabilityError::new(
-                FailureCode::UnknownCapability,
-                format!("there is no capability {}", quoted(name)),
-            )
+            CapabilityError::new(FailureCode::UnknownCapability, self.no_capability(name))
         })?;
         let arguments = checked(entry, arguments)?;
         let named = named_facilities(&arguments);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use niagara_analytics::drift::FrozenBaselines;
 use niagara_analytics::run_config::{
-    ConfigError, ConfigFiles, ReferenceSource, RunConfig, SharedOat, Source,
+    ConfigError, ConfigFiles, Oversight, ReferenceSource, RunConfig, SharedOat, Source, oversights,
 };
 use serde_json::{Map, Value};
 
@@ -14,6 +14,7 @@ use super::python_text::canonical_json;
 use super::token::sha256;
 use crate::trends::files::csv_series::{self, CsvSeries};
 use crate::trends::site_time::SiteClock;
+use crate::unrepeated_keys;
 
 /// A larger file is no run configuration, and no table of one.
 const LARGEST: u64 = 10 * 1024 * 1024;
@@ -76,7 +77,7 @@ impl RunConfigFile {
         })?;
         let content = match path.extension().and_then(|extension| extension.to_str()) {
             Some("yaml" | "yml") => yaml(&text),
-            _ => serde_json::from_str(&text).map_err(|error| error.to_string()),
+            _ => unrepeated_keys::json(&text).map_err(|error| error.to_string()),
         }
         .map_err(wrong)?;
         let Value::Object(content) = content else {
@@ -146,6 +147,19 @@ impl RunConfigFile {
         self.frozen.as_ref().map_err(String::as_str)
     }
 
+    /// What has no effect in it, or hardly the one that is meant, as far as that shows without the stored data.
+    pub fn oversights(&self) -> Vec<Oversight> {
+        let mut found = self.config.oversights().to_vec();
+        if let Some(topology) = &self.config.topology {
+            found.extend(oversights::of_topology(topology, []));
+        }
+        if let Err(error) = self.config.mv_entries() {
+            let problem = format!("{}; mv_summary refuses it", error.problem);
+            found.push(Oversight::new(error.place, problem));
+        }
+        found
+    }
+
     /// Files and folders that no answer may name.
     fn places(&self) -> impl Iterator<Item = PathBuf> {
         let folder = self.path.parent().map(Path::to_owned);
@@ -177,7 +191,7 @@ fn text_of(path: &Path) -> Result<String, Unread> {
 
 /// YAML whose scalars mean what they mean in JSON; nothing at all is an empty object.
 fn yaml(text: &str) -> Result<Value, String> {
-    let value: Value = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+    let value = unrepeated_keys::yaml(text).map_err(|error| error.to_string())?;
     Ok(match value {
         Value::Null => Value::Object(Map::new()),
         value => value,
@@ -334,6 +348,29 @@ impl RunConfigs {
         self.by_facility.get(facility)
     }
 
+    /// The facilities that have one.
+    pub fn facilities(&self) -> impl Iterator<Item = &str> {
+        self.by_facility.keys().map(String::as_str)
+    }
+
+    /// Writes to the log what has no effect in the files, and which of them are of a facility that is not served.
+    pub fn warn(&self, is_served: impl Fn(&str) -> bool) {
+        for (facility, file) in &self.by_facility {
+            let path = file.path.display();
+            for oversight in file.oversights() {
+                tracing::warn!(%path, "run configuration: {oversight}");
+            }
+            if !is_served(facility) {
+                tracing::warn!(
+                    %path,
+                    facility,
+                    "this run configuration is of a facility that is not served here, and nothing runs with it; the facility \
+                     is what source.facility_id (facility_id, site) says"
+                );
+            }
+        }
+    }
+
     /// Digest of all contents; none when there are none.
     pub fn digest(&self) -> Option<String> {
         if self.by_facility.is_empty() {
@@ -436,6 +473,28 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_effect_is_known_at_the_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "site: hq\ntrust_floor: 0.7\nequipment: [{class: METER}]\ntopology: {parents: {a: a}}\n\
+            mv: [{class: METER, role: powr}]\n";
+        let told: Vec<String> = read(&folder, "hq.yaml", text)
+            .unwrap()
+            .oversights()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let expected = [
+            "trust_floor: there is no such key",
+            "topology: \"a\" is its own parent",
+            "mv[0].role: there is no role \"powr\"; mv_summary refuses it",
+        ];
+        assert_eq!(told.len(), expected.len(), "{told:?}");
+        for (line, start) in told.iter().zip(expected) {
+            assert!(line.starts_with(start), "{line}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_said_at_the_start() {
         let folder = tempfile::tempdir().unwrap();
         for (text, problem) in [
@@ -457,6 +516,11 @@ mod tests {
                 r#"{"site": "hq", "trust_gate": {"min_trust": 2}}"#,
                 "trust_gate.min_trust",
             ),
+            (r#"{"site": "hq", "mv": 3}"#, "mv: it must be a list"),
+            (
+                "{\"site\": \"hq\",\n\"rules\": [],\n\"rules\": []}",
+                "\"rules\" stands twice in one map, keep one of them at line 3",
+            ),
         ] {
             let error = read(&folder, "wrong.json", text).unwrap_err().to_string();
             assert!(
@@ -464,6 +528,12 @@ mod tests {
                 "{error}"
             );
         }
+        let twice = "site: hq\nrules:\n- name: actuator_stuck\n  params: {tol_pct: 1}\n  params: {tol_pct: 2}\n";
+        let error = read(&folder, "twice.yaml", twice).unwrap_err().to_string();
+        assert!(
+            error.contains("\"params\" stands twice") && error.contains("line 5"),
+            "{error}"
+        );
         read(&folder, "a.json", r#"{"site": "hq"}"#).unwrap();
         read(&folder, "b.json", r#"{"facility_id": "hq"}"#).unwrap();
         let paths = [folder.path().join("a.json"), folder.path().join("b.json")];

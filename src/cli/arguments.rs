@@ -266,6 +266,9 @@ pub struct InitConfigOptions {
     /// Knowledge file of the site.
     #[arg(long, value_name = "FILE", default_value = "knowledge.yaml")]
     pub knowledge: PathBuf,
+    /// Folder of the trend store that has the facility; the folder trends beside the knowledge file when there is one.
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
     /// File to write; without it standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,

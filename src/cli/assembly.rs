@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use super::metric_sources::{KnowledgeMetrics, StationMetrics, WriteMetrics};
 use crate::audit::{AuditOptions, AuditTrail};
 use crate::camber::run_config::RunConfigs;
-use crate::camber::{CapabilityService, Workspace, capabilities as built_in};
+use crate::camber::{CapabilityService, PointDirectory, Workspace, capabilities as built_in};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::policy::{Policy, SharedPolicy};
 use crate::config::{Config, Secret, StationConfig};
@@ -28,7 +28,7 @@ use crate::mcp::http::health::{
     Health, KnowledgeHealth, KnowledgeProbe, StationHealth, StationProbe,
 };
 use crate::mcp::station_points::StationPoints;
-use crate::prompts::camber::capability_prompts;
+use crate::prompts::camber_completion::completed_prompts;
 use crate::prompts::{PromptRegistry, site_prompts};
 use crate::resources::ResourceRegistry;
 use crate::resources::equipment::equipment;
@@ -50,7 +50,7 @@ use crate::tools::station_access::{SharedStations, StationDirectory};
 use crate::tools::test_setup::{SetupTestUser, TestSetupGate};
 use crate::tools::write_gate::{SharedGate, WriteGate};
 use crate::tools::{Offer, Principal, Registry, ToolError, reading_tools, writing_tools};
-use crate::trends::store::TrendStore;
+use crate::trends::store::{FacilityId, TrendStore};
 
 /// A bridge with everything that its fronts need.
 pub struct Assembly {
@@ -237,11 +237,8 @@ pub fn assemble_around(account: ServiceAccount, config: &Config) -> anyhow::Resu
         capabilities: access.clone(),
     };
     let tools = tools(config, stations.clone(), knowledge.clone(), own)?;
-    let mut bridge = Bridge::new(
-        tools,
-        resources(&knowledge, stations, access),
-        prompts(&knowledge),
-    );
+    let prompts = prompts(&knowledge, &access);
+    let mut bridge = Bridge::new(tools, resources(&knowledge, stations, access), prompts);
     bridge.fixed_revision = config.fixed_revision;
     bridge.switches.set(config);
     bridge.metric_sources = vec![
@@ -342,7 +339,7 @@ pub fn definitions_only() -> anyhow::Result<Bridge> {
     Ok(Bridge::new(
         tools,
         resources(&knowledge, stations, CapabilityAccess::default()),
-        prompts(&knowledge),
+        prompts(&knowledge, &CapabilityAccess::default()),
     ))
 }
 
@@ -416,6 +413,11 @@ fn capabilities(
         }
     };
     let points = StationPoints::new(knowledge.clone(), store.clone(), config.facility_id.clone());
+    let own = points.facility();
+    run_configs.warn(|facility| {
+        let is_stored = FacilityId::parse(facility).is_ok_and(|id| store.has_partition(&id));
+        is_stored || own.as_deref() == Some(facility)
+    });
     let workspace = Workspace::new(store)
         .with_run_configs(run_configs)
         .with_points(Arc::new(points));
@@ -452,9 +454,10 @@ fn tools(
 }
 
 /// The seven of the tool surface, then those of capabilities.
-fn prompts(knowledge: &Arc<KnowledgeStore>) -> PromptRegistry {
+fn prompts(knowledge: &Arc<KnowledgeStore>, capabilities: &CapabilityAccess) -> PromptRegistry {
     let names = built_in::names();
-    site_prompts(knowledge).with_all(capability_prompts(|name| names.contains(&name)))
+    let own = completed_prompts(|name| names.contains(&name), capabilities);
+    site_prompts(knowledge).with_all(own)
 }
 
 /// The tools that a configuration offers.

@@ -5,15 +5,18 @@ use std::path::Path;
 
 use anyhow::Context;
 use niagara_analytics::families;
+use niagara_analytics::run_config::section::did_you_mean;
 use serde_json::{Map, Value, json};
 
 use super::arguments::InitConfigOptions;
+use super::assembly::TRENDS_FOLDER;
 use super::output;
 use super::shutdown::Ending;
 use crate::durable_file::Staged;
 use crate::knowledge::{Equipment, KnowledgeModel, KnowledgeState, KnowledgeStore};
 use crate::trends::ingest::mapped_points::mapped_points;
-use crate::trends::store::FacilityId;
+use crate::trends::store::facility_id::slug;
+use crate::trends::store::{FacilityId, TrendStore};
 
 /// Families whose air comes from an air handler; what heats them is no group of zones.
 const ZONE_UNITS: [&str; 2] = ["terminal", "fan_coil"];
@@ -55,12 +58,57 @@ pub fn run(options: &InitConfigOptions) -> anyhow::Result<Ending> {
         ),
         KnowledgeState::Loaded => {}
     }
+    require_known(&facility, options, &snapshot.model)?;
     let text = draft(&snapshot.model, &facility)?;
     match &options.output {
         None => output::print(&text)?,
         Some(path) => write_new(path, &text)?,
     }
     Ok(Ending::Finished)
+}
+
+/// Refuses a facility that neither the store nor the model knows: a configuration of it would never run.
+fn require_known(
+    facility: &FacilityId,
+    options: &InitConfigOptions,
+    model: &KnowledgeModel,
+) -> anyhow::Result<()> {
+    let store = match &options.store {
+        Some(folder) => Some(super::camber::open_store(folder)?),
+        None => {
+            let beside = options.knowledge.with_file_name(TRENDS_FOLDER);
+            let is_there = beside.is_dir();
+            is_there.then(|| TrendStore::open(beside)).transpose()?
+        }
+    };
+    let mut known: BTreeSet<String> = match &store {
+        Some(store) => store
+            .known_facilities()?
+            .iter()
+            .map(|known| known.as_str().to_owned())
+            .collect(),
+        None => BTreeSet::new(),
+    };
+    let station = &model.document().station;
+    let names = ["id", "name"].map(|key| station.get(key).and_then(Value::as_str));
+    known.extend(names.into_iter().flatten().map(slug));
+    known.remove("");
+    if known.is_empty() || known.contains(facility.as_str()) {
+        return Ok(());
+    }
+    let hint = did_you_mean(facility.as_str(), known.iter().map(String::as_str));
+    let names: Vec<&str> = known.iter().map(String::as_str).collect();
+    let remedy = match &store {
+        Some(_) => "`niagara-bridge store list` tells more of those that are stored",
+        None => {
+            "of a facility with an id of its own (trends.facilityId) name the store with --store"
+        }
+    };
+    anyhow::bail!(
+        "there is no facility {:?}{hint}; known are {}; {remedy}",
+        facility.as_str(),
+        names.join(", ")
+    )
 }
 
 /// An existing file may hold a person's work.
@@ -256,7 +304,8 @@ mod tests {
     use super::*;
     use crate::camber::run_config::RunConfigFile;
     use crate::knowledge::demo_model;
-    use crate::trends::store::BinWidth;
+    use crate::trends::store::writer::Registration;
+    use crate::trends::store::{BinWidth, EquipmentRows, RoleColumn};
 
     fn facility() -> FacilityId {
         FacilityId::parse("harborview").unwrap()
@@ -291,6 +340,7 @@ mod tests {
         let options = InitConfigOptions {
             facility: "hq".to_owned(),
             knowledge,
+            store: None,
             output: Some(output.clone()),
         };
         run(&options).unwrap();
@@ -314,6 +364,48 @@ mod tests {
         assert_eq!(topology.group("hp-1"), Some("room-1"));
         let again = run(&options).unwrap_err().to_string();
         assert!(again.contains("exists already"), "{again}");
+        let elsewhere = InitConfigOptions {
+            facility: "hqq".to_owned(),
+            knowledge: folder.path().join("knowledge.yaml"),
+            store: None,
+            output: None,
+        };
+        let unknown = run(&elsewhere).unwrap_err().to_string();
+        assert!(
+            unknown.contains("no facility \"hqq\" (did you mean hq?); known are head-office, hq"),
+            "{unknown}"
+        );
+        // A store beside the knowledge file knows more.
+        let store = TrendStore::create(folder.path().join("trends")).unwrap();
+        let registration = Registration::active(Some("Annex"), None);
+        let rows = [EquipmentRows {
+            equip: "A".to_owned(),
+            equip_class: "AHU".to_owned(),
+            columns: vec![RoleColumn {
+                role: "oat".to_owned(),
+                stamps: vec![0],
+                values: vec![60.0],
+            }],
+        }];
+        store
+            .writer(std::time::Duration::from_secs(5))
+            .unwrap()
+            .append(
+                &FacilityId::parse("annex").unwrap(),
+                &rows,
+                Some(&registration),
+            )
+            .unwrap();
+        let unknown = run(&elsewhere).unwrap_err().to_string();
+        assert!(
+            unknown.contains("known are annex, head-office, hq"),
+            "{unknown}"
+        );
+        let stored = InitConfigOptions {
+            facility: "annex".to_owned(),
+            ..elsewhere
+        };
+        run(&stored).unwrap();
         let none = InitConfigOptions {
             knowledge: PathBuf::from("nowhere.yaml"),
             ..options

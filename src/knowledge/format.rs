@@ -1,6 +1,5 @@
 //! Bytes ↔ tree: YAML and JSON within fixed limits, and the rule that tells them apart (tool surface §9.4).
 
-mod json_reader;
 mod long_number;
 mod yaml_writer;
 
@@ -133,7 +132,7 @@ fn parse_json(origin: &str, text: &str) -> Result<Value, KnowledgeError> {
         in_head = in_head && (line.trim().is_empty() || line.trim_start().starts_with('#'));
         body.push_str(if in_head { "\n" } else { line });
     }
-    json_reader::read(&body).map_err(|error| KnowledgeError::Syntax {
+    crate::unrepeated_keys::json(&body).map_err(|error| KnowledgeError::Syntax {
         origin: origin.to_owned(),
         format: "JSON",
         line: Some(error.line()),

@@ -269,11 +269,15 @@ impl BridgeService {
             .get("value")
             .and_then(Value::as_str)
             .unwrap_or_default();
+        // What the person has filled in already (2025-06-18).
+        let nothing = Map::new();
+        let given = params.pointer("/context/arguments");
+        let given = given.and_then(Value::as_object).unwrap_or(&nothing);
         let mut values = match reference.get("type").and_then(Value::as_str) {
             Some("ref/prompt") => {
                 self.bridge
                     .prompts
-                    .complete(&text(reference, "name")?, &name, typed, context)
+                    .complete(&text(reference, "name")?, &name, typed, given, context)
                     .await?
             }
             Some("ref/resource") => {

@@ -11,6 +11,9 @@ pub enum Shape {
     Held,
     /// [`Shape::Sampled`] where the samples come at a usual interval, else [`Shape::Held`].
     ByInterval,
+    /// Steps: the value holds until the next sample, but where samples come at an interval of a trend, not longer than that
+    /// interval.
+    Stepped,
 }
 
 /// Samples of one point.
@@ -35,6 +38,9 @@ pub struct Gap {
     pub from: i64,
     pub to: i64,
 }
+
+/// States that come at a longer usual interval are recorded when they change, as those of a daily schedule, milliseconds.
+const LONGEST_STATE_INTERVAL: i64 = 3_600_000;
 
 /// Share of the distances between samples that are like the usual one where samples come at an interval.
 const REGULAR: f64 = 0.75;
@@ -81,11 +87,14 @@ impl Series {
             Shape::Sampled => false,
             Shape::Held => true,
             Shape::ByInterval => sound.len() > 2 && usual.is_none(),
+            Shape::Stepped => true,
         };
-        let limit = match is_held {
-            true => None,
-            false => usual.map(|usual| usual.saturating_add(usual / 2)),
+        let usual = match self.shape {
+            Shape::Stepped => usual.filter(|usual| *usual <= LONGEST_STATE_INTERVAL),
+            _ if is_held => None,
+            _ => usual,
         };
+        let limit = usual.map(|usual| usual.saturating_add(usual / 2));
         let mut analysed = Analysed {
             is_held,
             samples: sound.len(),
@@ -94,14 +103,26 @@ impl Series {
             last: sound.last().copied(),
             ..Analysed::default()
         };
-        analysed.split(&found, is_sound, limit);
-        analysed.close(from, to, limit);
+        // How long a state holds where it is sampled.
+        let hold = usual.filter(|_| is_held);
+        analysed.split(&found, is_sound, limit, hold.map(|hold| (hold, to)));
+        match hold {
+            Some(_) => analysed.close_sampled(from, to, limit),
+            None => analysed.close(from, to, limit),
+        }
         analysed
     }
 }
 
 impl Analysed {
-    fn split(&mut self, found: &[(i64, f64)], is_sound: impl Fn(f64) -> bool, limit: Option<i64>) {
+    /// `hold` is how long a sampled state holds, and until when at most.
+    fn split(
+        &mut self,
+        found: &[(i64, f64)],
+        is_sound: impl Fn(f64) -> bool,
+        limit: Option<i64>,
+        hold: Option<(i64, i64)>,
+    ) {
         let mut stretch: Vec<(i64, f64)> = Vec::new();
         // Since when there has been no value, where one was before.
         let mut lost: Option<i64> = None;
@@ -114,10 +135,14 @@ impl Analysed {
             if let Some((last, held)) = before
                 && (lost.is_some() || limit.is_some_and(|limit| time.saturating_sub(last) > limit))
             {
-                let from = match (self.is_held, lost) {
-                    (true, Some(lost)) => {
+                let from = match (self.is_held, lost, hold) {
+                    (true, Some(lost), _) => {
                         stretch.push((lost, held));
                         lost
+                    }
+                    (true, None, Some((interval, _))) => {
+                        stretch.push((last.saturating_add(interval), held));
+                        last
                     }
                     _ => last,
                 };
@@ -130,14 +155,19 @@ impl Analysed {
             stretch.push((time, value));
         }
         if !stretch.is_empty() {
-            if let (true, Some(lost), Some((_, held))) =
-                (self.is_held, lost, stretch.last().copied())
-            {
-                stretch.push((lost, held));
-                self.gaps.push(Gap {
-                    from: lost,
-                    to: lost,
-                });
+            match (stretch.last().copied(), hold, lost) {
+                (Some((last, held)), Some((interval, end)), lost) => {
+                    let until = lost.unwrap_or(last.saturating_add(interval));
+                    stretch.push((until.min(end), held));
+                }
+                (Some((_, held)), None, Some(lost)) if self.is_held => {
+                    stretch.push((lost, held));
+                    self.gaps.push(Gap {
+                        from: lost,
+                        to: lost,
+                    });
+                }
+                _ => {}
             }
             self.stretches.push(stretch);
         }
@@ -145,10 +175,10 @@ impl Analysed {
 
     /// What the ends of the window add: a value that still holds, and gaps before the first and behind the last sample.
     fn close(&mut self, from: i64, to: i64, limit: Option<i64>) {
-        let (Some(first), Some(last)) = (self.first, self.last) else {
+        if self.first.is_none() {
             self.gaps = vec![Gap { from, to }];
             return;
-        };
+        }
         if self.is_held {
             let ended = self.gaps.last_mut().filter(|gap| gap.from == gap.to);
             match (ended, self.stretches.last_mut()) {
@@ -161,7 +191,12 @@ impl Analysed {
             }
             return;
         }
-        let Some(limit) = limit else {
+        self.close_sampled(from, to, limit);
+    }
+
+    /// Gaps before the first and behind the last sample.
+    fn close_sampled(&mut self, from: i64, to: i64, limit: Option<i64>) {
+        let (Some(first), Some(last), Some(limit)) = (self.first, self.last, limit) else {
             return;
         };
         if first.saturating_sub(from) > limit {
@@ -258,6 +293,47 @@ mod tests {
         assert!(found.is_held);
         assert!(found.gaps.is_empty());
         assert_eq!(found.stretches[0].last(), Some(&(2000, 1.0)));
+    }
+
+    /// Samples of a status every quarter of an hour, without those of one hour and with one bad sample at the end.
+    #[test]
+    fn sampled_states_are_steps_that_end_at_a_gap() {
+        let quarter = 900_000;
+        let samples: Vec<(i64, f64)> = (0..12)
+            .filter(|n| !(4..8).contains(n))
+            .map(|n| (n * quarter, if n == 11 { f64::NAN } else { (n % 2) as f64 }))
+            .collect();
+        let found = series(Shape::Stepped, &samples).within(0, 20 * quarter);
+        assert!(found.is_held);
+        assert_eq!(
+            gaps(&found),
+            [(3 * quarter, 8 * quarter), (10 * quarter, 20 * quarter)]
+        );
+        let ends: Vec<Option<(i64, f64)>> = found
+            .stretches
+            .iter()
+            .map(|stretch| stretch.last().copied())
+            .collect();
+        assert_eq!(ends, [Some((4 * quarter, 1.0)), Some((11 * quarter, 0.0))]);
+        assert_eq!((found.samples, found.excluded), (7, 1));
+        let whole = series(Shape::Stepped, samples.get(..4).unwrap());
+        let whole = whole.within(0, 3 * quarter + 1);
+        assert_eq!(
+            (gaps(&whole), whole.stretches[0].last()),
+            (vec![], Some(&(3 * quarter + 1, 1.0)))
+        );
+    }
+
+    #[test]
+    fn states_of_a_daily_schedule_hold_until_the_next_one() {
+        let half_day = 43_200_000;
+        let samples: Vec<(i64, f64)> = (0..10)
+            .filter(|n| !(4..8).contains(n))
+            .map(|n| (n * half_day, (n % 2) as f64))
+            .collect();
+        let found = series(Shape::Stepped, &samples).within(0, 12 * half_day);
+        assert!(found.is_held && found.gaps.is_empty(), "{found:?}");
+        assert_eq!(found.stretches[0].last(), Some(&(12 * half_day, 1.0)));
     }
 
     #[test]

@@ -43,11 +43,17 @@ pub struct CapabilityPrompt {
 
 /// The prompts whose capabilities all exist, sorted by name.
 pub fn capability_prompts(exists: impl Fn(&str) -> bool) -> Vec<Arc<dyn Prompt>> {
-    PROMPTS
-        .iter()
-        .filter(|prompt| prompt.calls.iter().all(|name| exists(name)))
+    existing(exists)
         .map(|prompt| -> Arc<dyn Prompt> { Arc::new(prompt) })
         .collect()
+}
+
+pub(super) fn existing(
+    exists: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = &'static CapabilityPrompt> {
+    PROMPTS
+        .iter()
+        .filter(move |prompt| prompt.calls.iter().all(|name| exists(name)))
 }
 
 /// Argument values, each one short line.

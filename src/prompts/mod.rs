@@ -6,6 +6,7 @@
 //! - [`camber`]: questions about stored trends.
 
 pub mod camber;
+pub mod camber_completion;
 pub mod guide;
 pub mod query;
 pub mod walkthrough;
@@ -118,12 +119,13 @@ pub trait Prompt: Send + Sync {
         Box::pin(std::future::ready(answer))
     }
 
-    /// Values of an argument that fit what the user typed; best first.
+    /// Values of an argument that fit what the user typed, best first; `given` are the arguments that have values already.
     fn complete<'a>(
         &'a self,
         _context: &'a CallContext,
         _argument: &'a str,
         _typed: &'a str,
+        _given: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Vec<String>> {
         Box::pin(std::future::ready(Vec::new()))
     }
@@ -211,6 +213,7 @@ impl PromptRegistry {
         name: &str,
         argument: &str,
         typed: &str,
+        given: &Map<String, Value>,
         context: &CallContext,
     ) -> Result<Vec<String>, RpcError> {
         let (definition, prompt) = self.find(name)?;
@@ -226,7 +229,7 @@ impl PromptRegistry {
             .with("promptName", name)
             .with("argument", argument));
         }
-        Ok(prompt.complete(context, argument, typed).await)
+        Ok(prompt.complete(context, argument, typed, given).await)
     }
 
     fn find(&self, name: &str) -> Result<(&PromptDefinition, &dyn Prompt), RpcError> {

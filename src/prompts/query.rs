@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use serde_json::{Map, Value};
 
 use super::guide::{Guide, READ_ONLY, short};
 use super::{Prompt, PromptArgument, PromptArguments, PromptDefinition};
@@ -71,6 +72,7 @@ impl Prompt for EquipmentState {
         _context: &'a CallContext,
         _argument: &'a str,
         typed: &'a str,
+        _given: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Vec<String>> {
         let snapshot = self.0.snapshot();
         let found = completion::equipment_ids(snapshot.model.document(), typed);
@@ -142,6 +144,7 @@ impl Prompt for ZoneComfort {
         _context: &'a CallContext,
         _argument: &'a str,
         typed: &'a str,
+        _given: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Vec<String>> {
         let snapshot = self.0.snapshot();
         let found = completion::space_ids(snapshot.model.document(), typed);

@@ -1,6 +1,7 @@
 //! Prompts that lead through the mapping of a site (Tool surface §11, `walkthrough.*`).
 
 use futures::future::BoxFuture;
+use serde_json::{Map, Value};
 
 use super::guide::{CONFIRM, Guide};
 use super::{Prompt, PromptArgument, PromptArguments, PromptDefinition};
@@ -310,6 +311,7 @@ impl Prompt for ApplyPattern {
         _context: &'a CallContext,
         _argument: &'a str,
         typed: &'a str,
+        _given: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Vec<String>> {
         Box::pin(std::future::ready(completion::texts(MODES, typed)))
     }

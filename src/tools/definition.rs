@@ -221,6 +221,13 @@ impl ToolDefinition {
         self
     }
 
+    /// Refuses arguments that the schema does not have, where others ignore them (Tool surface §8.1): what is asked for shows
+    /// in a picture only if it was understood.
+    pub fn refusing_unknown(mut self) -> Self {
+        self.input_schema["additionalProperties"] = json!(false);
+        self
+    }
+
     /// Leaves it to the tool what becomes of words outside the `enum` of these arguments.
     pub fn accepting_other_words(mut self, names: &[&'static str]) -> Self {
         self.open_words = names.to_vec();

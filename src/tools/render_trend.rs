@@ -37,8 +37,8 @@ impl Tool for RenderTrend {
             Annotations::READ,
             "Draws up to 8 points over time as one picture: live histories of the station (by 'ord' of the point or by \
              'history' id) and stored trends (by 'equip' and 'role', as the capability points lists them). Points of \
-             one unit share an axis, two units share a panel; gaps in the data stay open, values recorded on change \
-             hold until the next; 'spans' are shaded, for example the spans of finding_detail. The extremes of every \
+             one unit share an axis, two units share a panel; gaps in the data stay open, states are steps, values \
+             recorded on change hold until the next; 'spans' are shaded, for example the spans of finding_detail. The extremes of every \
              pixel column are kept. Other kinds draw the residuals behind a \
              finding of drift, and the change-point model of a meter. The picture is image content; structuredContent \
              tells what it shows. PNG suits people and models, SVG documents. Times are RFC 3339, epoch milliseconds or a date; without an offset \
@@ -73,6 +73,7 @@ impl Tool for RenderTrend {
                                 "label": schema::string("What the span means; the legend tells it."),
                             },
                             "required": ["start", "end"],
+                            "additionalProperties": false,
                         },
                     }),
                 )
@@ -109,6 +110,8 @@ impl Tool for RenderTrend {
                 ),
         )
         .output(output_schema())
+        .refusing_out_of_range(&["width", "height"])
+        .refusing_unknown()
     }
 
     fn run<'a>(

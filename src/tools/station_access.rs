@@ -10,6 +10,9 @@ use crate::station::facade::{FacadeError, StationFacade};
 use crate::station::http::CallScope;
 use crate::station::ord::Ord;
 
+/// Where an ord becomes a query.
+const BQL: &str = "|bql:";
+
 /// Finds the station session that acts for a caller.
 pub trait StationDirectory: Send + Sync {
     /// The facade whose station account is the caller's.
@@ -112,7 +115,7 @@ impl<'a> ComponentCall<'a> {
 
 /// An error of an operation on one ord.
 pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
-    match error.into() {
+    match about_ord(error.into(), ord) {
         FacadeError::Station(error @ (StationError::NotFound { .. } | StationError::Ord(_))) => {
             ToolError::new(ErrorCode::OrdNotResolvable, sentence(&error)).with("ord", ord)
         }
@@ -136,6 +139,22 @@ pub fn station_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
     }
 }
 
+/// What was not found is the ord that the caller gave, not the query that the bridge made of it.
+fn about_ord(error: FacadeError, ord: &str) -> FacadeError {
+    match error {
+        FacadeError::Station(StationError::NotFound { target, detail })
+            if target.contains(BQL) && !ord.contains("bql:") =>
+        {
+            let error = StationError::NotFound {
+                target: target.clone(),
+                detail,
+            };
+            FacadeError::Station(error.about_query(&target, ord.trim()))
+        }
+        other => other,
+    }
+}
+
 /// An error of a caller's own query; `sent` is the query that the bridge made of it.
 pub fn query_error(error: impl Into<FacadeError>, query: &str, sent: &str) -> ToolError {
     let error = match error.into() {
@@ -155,7 +174,7 @@ pub fn subtree_error(error: impl Into<FacadeError>, ord: &str) -> ToolError {
     let error = error.into();
     let is_of_query = match &error {
         FacadeError::Station(StationError::BadQuery { .. }) => true,
-        FacadeError::Station(StationError::NotFound { target, .. }) => target.contains("|bql:"),
+        FacadeError::Station(StationError::NotFound { target, .. }) => target.contains(BQL),
         _ => false,
     };
     if !is_of_query {

@@ -14,6 +14,9 @@ use crate::plot::{Series, Shape};
 use crate::trends::site_time::SiteClock;
 use crate::trends::store;
 
+/// Unit of roles that count stages: like a state, nothing lies between two of them.
+const STAGE: &str = "stage";
+
 /// The zone of a facility's wall clock.
 pub(super) async fn zone(
     access: &CapabilityAccess,
@@ -83,6 +86,7 @@ pub(super) async fn read(
             let known = camber_role_named(role);
             let units = known.map(|known| known.unit.clone());
             let is_state = known.is_some_and(|known| known.status);
+            let is_stage = known.is_some_and(|known| known.unit == STAGE);
             let units = units.filter(|units| !units.is_empty() && !is_state);
             let drawn = Drawn {
                 label: point.label.clone(),
@@ -96,7 +100,10 @@ pub(super) async fn read(
                 label: point.label.clone(),
                 units,
                 is_state,
-                shape: Shape::ByInterval,
+                shape: match is_state || is_stage {
+                    true => Shape::Stepped,
+                    false => Shape::ByInterval,
+                },
                 times: samples.map_or_else(Vec::new, |one| {
                     one.stamps.iter().copied().map(time).collect()
                 }),

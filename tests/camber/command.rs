@@ -66,6 +66,21 @@ fn a_run_configuration_is_checked_at_the_start_and_part_of_the_token() {
         "the older name of the option"
     );
     assert_ne!(id(&plain), id(&call(&["--min-trust", "0.7"])));
+    let slip = file(
+        "slip.json",
+        json!({"site": "annex", "rule": ["economizer_high_limit"]}),
+    );
+    let warned = call(&["--run-config", &slip]);
+    assert_eq!(warned.status.code(), Some(0), "{warned:?}");
+    let said = String::from_utf8_lossy(&warned.stderr);
+    assert!(
+        said.contains("rule: there is no such key") && said.contains("did you mean rules?"),
+        "{said}"
+    );
+    assert!(
+        said.contains("of a facility that is not served here") && said.contains("annex"),
+        "{said}"
+    );
     let refused = call(&["--run-config", &bad]);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr);
@@ -73,6 +88,53 @@ fn a_run_configuration_is_checked_at_the_start_and_part_of_the_token() {
         said.contains("no_such_rule") && said.contains("bad.json"),
         "{said}"
     );
+}
+
+#[test]
+fn a_wrong_name_ends_with_1_and_names_the_right_ones() {
+    let yard = StoreYard::with_a_day();
+    let store = yard.root().to_str().expect("a path");
+    let output = camber(&["nope", "--store", store, "--allow", "hq"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = printed(&output)["error"]["message"].to_string();
+    assert!(
+        message.contains("check_citations") && message.contains("sensor_trust"),
+        "{message}"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let knowledge = folder.path().join("knowledge.yaml");
+    std::fs::write(
+        &knowledge,
+        "schema_version: 1\nstation: {id: annex}\nequipment_types: []\nequipment:\n\
+         - {id: ahu-1, type: ahu, points: {supply_air_temp: 'station:|slot:/a'}}\n",
+    )
+    .expect("a file");
+    let knowledge = knowledge.to_str().expect("a path");
+    let output = camber(&[
+        "init-config",
+        "--facility",
+        "hq2",
+        "--knowledge",
+        knowledge,
+        "--store",
+        store,
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("no facility \"hq2\" (did you mean hq?); known are annex, hq"),
+        "{said}"
+    );
+    let output = camber(&[
+        "init-config",
+        "--facility",
+        "hq",
+        "--knowledge",
+        knowledge,
+        "--store",
+        store,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 #[test]

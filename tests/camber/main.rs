@@ -25,4 +25,5 @@ mod sensor_trust;
 mod stdio;
 mod store_yard;
 mod surface;
+mod told_mistakes;
 mod unsound_store;

@@ -7,6 +7,8 @@ use niagara_bridge::clock::SystemClock;
 use niagara_bridge::config::Config;
 use niagara_bridge::config::load::Settings;
 use niagara_bridge::config::policy::{Policy, SharedPolicy};
+use niagara_bridge::prompts::PromptRegistry;
+use niagara_bridge::prompts::camber_completion::completed_prompts;
 use niagara_bridge::station::facade::StationFacade;
 use niagara_bridge::tools::capability::CapabilityAccess;
 use niagara_bridge::tools::render_trend::RenderTrend;
@@ -29,17 +31,21 @@ impl StationDirectory for NoStation {
     }
 }
 
-fn registry(yard: &StoreYard) -> Registry {
+fn access(yard: &StoreYard) -> CapabilityAccess {
     let service = CapabilityService::start(yard.workspace()).expect("a service");
     let mut settings = Settings::empty("test".to_owned());
     settings
         .read_text("test.yaml", "camber: {allow: [hq]}")
         .expect("settings");
     let policy = Policy::of(&Config::from_settings(&settings).expect("a configuration"));
+    CapabilityAccess::new(Arc::new(service), SharedPolicy::new(policy))
+}
+
+fn registry(yard: &StoreYard) -> Registry {
     Registry::builder()
         .tool(RenderTrend {
             stations: Arc::new(NoStation),
-            capabilities: CapabilityAccess::new(Arc::new(service), SharedPolicy::new(policy)),
+            capabilities: access(yard),
             clock: SystemClock::shared(),
         })
         .build()
@@ -93,6 +99,156 @@ fn drifting() -> StoreYard {
     ];
     yard.append("hq", &[equipment("AHU-1", "AHU", columns)]);
     yard
+}
+
+/// A fan that runs by day, its stage, and the supply temperature, every quarter of an hour.
+#[tokio::test]
+async fn stored_states_and_stages_are_steps_and_measurements_are_lines() {
+    let yard = StoreYard::new();
+    let quarters = stamps("2024-03-04", 15, 192);
+    let is_day = |place: i64| (28..72).contains(&(place % 96));
+    let columns = vec![
+        column("supply_fan_status", &quarters, |place| {
+            f64::from(u8::from(is_day(place)))
+        }),
+        column("compressor_stage", &quarters, |place| {
+            if is_day(place) { 2.0 } else { 0.0 }
+        }),
+        column("supply_air_temp", &quarters, |place| {
+            55.0 + (place % 7) as f64
+        }),
+    ];
+    yard.append("hq", &[equipment("AHU-1", "AHU", columns)]);
+    let registry = registry(&yard);
+    let roles = ["supply_fan_status", "compressor_stage", "supply_air_temp"];
+    let points = roles.map(|role| json!({"facility": "hq", "equip": "AHU-1", "role": role}));
+    let arguments = json!({"points": points, "from": "2024-03-04", "to": "2024-03-06"});
+    let found = told(&registry, arguments).await;
+    let lines: Vec<&Value> = (0..3)
+        .map(|place| &found["points"][place]["line"])
+        .collect();
+    assert_eq!(lines, ["steps", "steps", "straight"]);
+    assert_eq!(found["points"][0]["gaps"], json!(0));
+    assert_eq!(found["points"][0]["samples"], json!(192));
+}
+
+#[tokio::test]
+async fn what_a_picture_does_not_know_is_refused_and_not_left_out() {
+    let yard = StoreYard::new();
+    yard.append(
+        "hq",
+        &[equipment(
+            "AHU-1",
+            "AHU",
+            vec![column("oat", &stamps("2024-03-04", 60, 24), |_| 1.0)],
+        )],
+    );
+    let registry = registry(&yard);
+    let point = json!({"facility": "hq", "equip": "AHU-1", "role": "oat"});
+    for (more, told) in [
+        (json!({"colour": "red"}), "property 'colour' is not allowed"),
+        (
+            json!({"widht": 480}),
+            "property 'widht' is not allowed; did you mean 'width'?",
+        ),
+        (
+            json!({"width": 40}),
+            "/width: must have a value of at least ",
+        ),
+        (
+            json!({"width": 99_999}),
+            "/width: must have a value of at most ",
+        ),
+        (
+            json!({"height": 10}),
+            "/height: must have a value of at least ",
+        ),
+        (
+            json!({"spans": [{"start": "2024-03-04", "end": "2024-03-05", "lable": "x"}]}),
+            "did you mean 'label'?",
+        ),
+        (json!({"kind": "trends"}), "did you mean 'trend'?"),
+    ] {
+        let mut arguments = json!({"points": [point], "from": "2024-03-04", "to": "2024-03-05"});
+        for (key, value) in more.as_object().expect("an object") {
+            arguments[key] = value.clone();
+        }
+        let refused = registry
+            .call("renderTrend", arguments, CallContext::service())
+            .await
+            .expect_err("refused");
+        assert!(refused.message.contains(told), "{}", refused.message);
+    }
+}
+
+#[tokio::test]
+async fn the_arguments_of_prompts_are_completed_from_the_store() {
+    let yard = StoreYard::new();
+    let hour = || column("oat", &stamps("2024-03-04", 60, 24), |_| 1.0);
+    let rows = ["AHU-1", "AHU-2", "VAV-1"].map(|equip| equipment(equip, "AHU", vec![hour()]));
+    yard.append("hq", &rows);
+    yard.append("annex", &[equipment("B-1", "Boiler", vec![hour()])]);
+    let prompts = PromptRegistry::default().with_all(completed_prompts(|_| true, &access(&yard)));
+    let complete = async |prompt: &str, argument: &str, typed: &str, given: Value| {
+        let given = given.as_object().expect("an object").clone();
+        let context = CallContext::service();
+        prompts
+            .complete(prompt, argument, typed, &given, &context)
+            .await
+            .expect("completed")
+    };
+    let facility = json!({"facility_id": "hq"});
+    // The annex is not for this caller.
+    assert_eq!(
+        complete("triage_ahu", "facility_id", "", json!({})).await,
+        ["hq"]
+    );
+    assert_eq!(
+        complete("triage_ahu", "equip", "ahu", facility.clone()).await,
+        ["AHU-1", "AHU-2"]
+    );
+    // The only facility is meant when none is given yet.
+    assert_eq!(
+        complete("triage_ahu", "equip", "v", json!({})).await,
+        ["VAV-1"]
+    );
+    let unseen = complete("triage_ahu", "equip", "", json!({"facility_id": "annex"})).await;
+    assert!(unseen.is_empty(), "{unseen:?}");
+    assert_eq!(
+        complete(
+            "compare_equipment",
+            "equips",
+            "AHU-1, ahu",
+            facility.clone()
+        )
+        .await,
+        ["AHU-1, AHU-2"]
+    );
+    assert_eq!(
+        complete(
+            "explain_finding",
+            "finding_id",
+            "supply_air_c",
+            facility.clone()
+        )
+        .await,
+        ["supply_air_control@"]
+    );
+    assert_eq!(
+        complete(
+            "explain_finding",
+            "finding_id",
+            "supply_air_control@V",
+            facility
+        )
+        .await,
+        ["supply_air_control@VAV-1"]
+    );
+    assert!(
+        complete("check_savings_claim", "claim", "x", json!({}))
+            .await
+            .is_empty()
+    );
 }
 
 #[tokio::test]

@@ -154,6 +154,7 @@ impl Prompt for Greeting {
         _: &'a CallContext,
         _: &'a str,
         typed: &'a str,
+        _: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Vec<String>> {
         Box::pin(async move {
             (0..250)

@@ -226,7 +226,15 @@ async fn what_cannot_be_drawn_is_refused_as_by_other_tools() {
     assert_eq!(code, -32602, "{message}");
     assert!(message.contains("texts"), "{message}");
     let missing = json!([{"ord": "station:|slot:/Nowhere/x"}]);
-    assert_eq!(refused(missing, none.clone()).await.0, -32006);
+    let (code, message, data) = refused(missing, none.clone()).await;
+    assert_eq!(
+        (code, &data["ord"]),
+        (-32006, &json!("station:|slot:/Nowhere/x"))
+    );
+    assert!(
+        message.contains("/Nowhere/x") && !message.contains("bql") && !message.contains("select"),
+        "{message}"
+    );
     let unlisted = refused(json!([{"history": "/Sample/Nothing"}]), none.clone()).await;
     assert_eq!(
         (unlisted.0, &unlisted.2["history"]),

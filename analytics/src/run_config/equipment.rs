@@ -74,7 +74,8 @@ impl EquipmentEntry {
         })
     }
 
-    fn takes_class(&self, class: &str) -> bool {
+    /// Whether the entry is of equipment of a class.
+    pub fn takes_class(&self, class: &str) -> bool {
         match self.class.as_str() {
             "TERMINAL" => TERMINAL.contains(&class),
             own => own == class,

@@ -4,6 +4,7 @@
 //! - [`source`], [`equipment`], [`rules`], [`topology`], [`references`], [`report`]: the parts.
 //! - [`drift`]: what is compared with its own past.
 //! - [`site`], [`sequences`]: units and weather; sections that are checked, but that no run judges.
+//! - [`oversights`]: what has no effect, of which its writer is told.
 //! - [`files`]: files that a configuration names.
 //! - [`mv`]: measurement and verification; [`mv_bills`], [`mv_drivers`], [`mv_ledger`] and
 //!   [`mv_units`] are parts of its entries.
@@ -18,6 +19,7 @@ pub mod mv_bills;
 pub mod mv_drivers;
 pub mod mv_ledger;
 pub mod mv_units;
+pub mod oversights;
 pub mod references;
 pub mod report;
 pub mod rules;
@@ -35,6 +37,7 @@ pub use self::drift::{DriftEntry, DriftReference, DriftSection, WrittenWindow};
 pub use self::equipment::{Discovered, EquipmentEntry, discovered};
 pub use self::files::{ConfigFiles, CsvTable, NoFiles};
 pub use self::mv::{MvEntry, MvMeter, MvMethod, MvTerms, Period, TrendedMeter, Validity};
+pub use self::oversights::Oversight;
 pub use self::references::{ReferenceLimits, ReferenceSource, ReferenceSpec, References};
 pub use self::report::{EnergyPrice, EquipmentLoad, ReportOptions};
 pub use self::rules::{ChosenRule, RuleEntry, RuleRequest, chosen};
@@ -72,16 +75,18 @@ pub struct RunConfig {
     pub report: ReportOptions,
     /// Texts of the bills that `mv` names, and of the store of frozen baselines, by their names; or why one cannot be read.
     mv_texts: BTreeMap<String, Result<String, String>>,
+    oversights: Vec<Oversight>,
     content: Map<String, Value>,
 }
 
 impl RunConfig {
-    /// Reads and checks a configuration. Unknown keys of the top level count as remarks.
+    /// Reads and checks a configuration. What has no effect in it is told by [`RunConfig::oversights`].
     ///
     /// # Errors
     /// Something in it is wrong; the first such place.
     pub fn read(content: Map<String, Value>, files: &dyn ConfigFiles) -> Result<Self, ConfigError> {
         let root = Section::root(&content);
+        check_types(&root)?;
         let source = root
             .section("source")?
             .map(|section| Source::read(&section))
@@ -96,7 +101,7 @@ impl RunConfig {
             .iter()
             .map(EquipmentEntry::read)
             .collect::<Result<_, _>>()?;
-        let rules = root
+        let rules: Vec<RuleEntry> = root
             .list("rules")?
             .unwrap_or_default()
             .iter()
@@ -134,7 +139,6 @@ impl RunConfig {
             facility_id: root.text("facility_id")?.map(str::to_owned),
             shared_oat,
             equipment,
-            rules,
             topology,
             min_trust,
             resample: resample(&root)?,
@@ -153,6 +157,8 @@ impl RunConfig {
                 .into_iter()
                 .map(|name| (name.to_owned(), files.text(name)))
                 .collect(),
+            oversights: oversights::of_content(&content, &rules),
+            rules,
             content,
         })
     }
@@ -206,6 +212,11 @@ impl RunConfig {
         &self.content
     }
 
+    /// What of its text has no effect, or hardly the one that is meant.
+    pub fn oversights(&self) -> &[Oversight] {
+        &self.oversights
+    }
+
     /// Sections that are there and that no run judges.
     pub fn unjudged_sections(&self) -> Vec<&'static str> {
         ["soo", "ventilation"]
@@ -234,6 +245,22 @@ impl ConfigFiles for NamedTexts<'_> {
             .cloned()
             .unwrap_or_else(|| Err("there is no such file".to_owned()))
     }
+}
+
+/// Sections of a wrong kind that are read later, or by no run at all.
+fn check_types(root: &Section<'_>) -> Result<(), ConfigError> {
+    root.text("workspace")?;
+    root.section("mapping")?;
+    root.section("faults")?;
+    root.sections("mv")?;
+    root.text("mv_store")?;
+    if let Some(report) = root.section("report")? {
+        report.section("benchmark")?;
+        report.sections("ecms")?;
+        report.section("price")?;
+        report.section("loads")?;
+    }
+    Ok(())
 }
 
 fn resample(root: &Section<'_>) -> Result<BinWidth, ConfigError> {
@@ -352,6 +379,27 @@ mod tests {
             ),
             (json!({"soo": [{}]}), "soo[0].class"),
             (json!({"ventilation": {"zone": []}}), "ventilation.zone"),
+            (json!({"mv": 3}), "mv: it must be a list"),
+            (json!({"mv": [3]}), "mv[0]: it must be an object"),
+            (json!({"mv_store": 3}), "mv_store: it must be a text"),
+            (json!({"drift": []}), "drift: it must be an object"),
+            (json!({"soo": {}}), "soo: it must be a list"),
+            (json!({"mapping": "m.csv"}), "mapping: it must be an object"),
+            (json!({"faults": true}), "faults: it must be an object"),
+            (json!({"workspace": {}}), "workspace: it must be a text"),
+            (
+                json!({"trust_gate": 0.7}),
+                "trust_gate: it must be an object",
+            ),
+            (json!({"report": []}), "report: it must be an object"),
+            (
+                json!({"report": {"rcx": 1}}),
+                "report.rcx: it must be an object",
+            ),
+            (
+                json!({"report": {"ecms": {}}}),
+                "report.ecms: it must be a list",
+            ),
             (
                 json!({"report": {"rcx": {"references": {"A": {"oat": {}}}}}}),
                 "report.rcx.references.A.oat",

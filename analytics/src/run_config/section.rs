@@ -211,7 +211,11 @@ impl<'a> Section<'a> {
         {
             Some(unknown) => Err(self.refuse(
                 unknown,
-                format!("there is no such key here; known are {}", known.join(", ")),
+                format!(
+                    "there is no such key here{}; known are {}",
+                    did_you_mean(unknown, known.iter().copied()),
+                    known.join(", ")
+                ),
             )),
             None => Ok(()),
         }
@@ -245,12 +249,24 @@ fn bounds(low: f64, high: f64) -> String {
     }
 }
 
-/// At most three of the known names that are close to one that is unknown, nearest first.
+/// ` (did you mean a or b?)`, or nothing when no known name is close.
+pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let mut close = close_names(unknown, known);
+    // Beside near names a third is noise.
+    close.truncate(2);
+    match close.is_empty() {
+        true => String::new(),
+        false => format!(" (did you mean {}?)", close.join(" or ")),
+    }
+}
+
+/// At most three of the known names that are close to one that is unknown, nearest first; case does not count.
 pub fn close_names<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let unknown = unknown.to_lowercase();
     let most = unknown.chars().count() / 3 + 1;
     let mut close: Vec<(usize, &str)> = known
         .into_iter()
-        .map(|name| (distance(unknown, name), name))
+        .map(|name| (distance(&unknown, &name.to_lowercase()), name))
         .filter(|(distance, _)| *distance <= most)
         .collect();
     close.sort_unstable();
@@ -312,6 +328,12 @@ mod tests {
             ),
             ["economizer_high_limit"]
         );
+        assert_eq!(close_names("ahu_1", ["VAV-1", "AHU-1"]), ["AHU-1"]);
         assert!(close_names("x", ["leaking_valve"]).is_empty());
+        assert_eq!(
+            did_you_mean("parms", ["name", "params", "basis"]),
+            " (did you mean params?)"
+        );
+        assert_eq!(did_you_mean("colour", ["name", "params"]), "");
     }
 }

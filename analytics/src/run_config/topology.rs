@@ -52,6 +52,8 @@ pub struct ResolvedTopology {
     pub topology: Topology,
     /// Declared names that are no equipment, sorted; they are kept in the topology.
     pub unmatched: Vec<String>,
+    /// Parent and child of edges that a topology cannot have: to itself, or closing a circle.
+    pub left_out: Vec<(String, String)>,
 }
 
 impl DeclaredTopology {
@@ -111,8 +113,14 @@ impl DeclaredTopology {
             .iter()
             .map(|(parent, child)| (resolve(parent), resolve(child)))
             .collect();
+        let topology = Topology::of_edges(Provenance::Explicit, edges.iter().cloned());
+        let left_out: BTreeSet<(String, String)> = edges
+            .into_iter()
+            .filter(|(parent, child)| !topology.parents_of(child).contains(parent))
+            .collect();
         ResolvedTopology {
-            topology: Topology::of_edges(Provenance::Explicit, edges),
+            topology,
+            left_out: left_out.into_iter().collect(),
             unmatched: unmatched.into_iter().collect(),
         }
     }

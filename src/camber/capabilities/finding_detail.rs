@@ -2,12 +2,12 @@
 
 use niagara_analytics::evidence::{Evidence, Violations};
 use niagara_analytics::run_config::ChosenRule;
-use niagara_analytics::run_config::rules::built_in;
 use niagara_analytics::runner::Finding;
 use niagara_analytics::wall_clock::iso;
 use serde_json::{Map, Value, json};
 
 use super::conditional;
+use super::finding_id::FindingId;
 use super::finding_rows::{self, FindingRows, cited_id};
 use super::rule_run::declined_notice;
 use super::run_arguments;
@@ -171,21 +171,17 @@ impl Capability for FindingDetail {
             .get("finding_id")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let named = id.split('@').next().unwrap_or_default();
-        if !built_in().contains(&named) {
-            return Err(CapabilityError::not_found(format!(
-                "{} begins with no rule; a finding_id is <rule>@<equip>, as rule_run lists it",
-                hygiene::quoted(id)
-            )));
-        }
-        let run = RuleRun::of(call, arguments)?;
+        let id = FindingId::read(id)?;
+        let prepared = RuleRun::prepare(call, arguments)?;
+        id.require(call, &prepared)?;
+        let run = prepared.run(call)?;
         let (Some(finding), Some(rule)) = (
-            run.outcome.finding(id),
-            run.rules.iter().find(|rule| rule.code.id == named),
+            run.outcome.finding(id.whole),
+            run.rules.iter().find(|rule| rule.code.id == id.rule),
         ) else {
             return Err(CapabilityError::not_found(format!(
-                "this run has no finding {}; give the same rules, params, equips and window as to rule_run",
-                hygiene::quoted(id)
+                "this run has no finding {}: the rule was skipped there, or passed no verdict; give the same rules, params, equips and window as to rule_run",
+                hygiene::quoted(id.whole)
             )));
         };
         let evidence = match run.frame(finding) {

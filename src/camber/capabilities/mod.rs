@@ -9,6 +9,7 @@ pub mod dataset_search;
 pub mod drift;
 pub mod facilities;
 pub mod finding_detail;
+mod finding_id;
 mod finding_rows;
 pub mod mv_summary;
 pub mod points;

@@ -43,6 +43,9 @@ fn defaults(entry: &RuleEntry) -> String {
         .iter()
         .map(|parameter| {
             let value = match &parameter.default {
+                // What the rule does then is in its note.
+                Value::Null => return format!("{} not set", parameter.name),
+                Value::Bool(flag) => flag.to_string(),
                 Value::String(text) => format!("\"{text}\""),
                 Value::Array(items) => {
                     let items: Vec<String> = items.iter().map(spoken).collect();
@@ -173,8 +176,8 @@ impl Capability for RuleParams {
         let page = call.page("rules", found, size, None);
         let mut facts = Facts::of(NAME);
         let overall = format!(
-            "{} match, with {} between them",
-            counted(total, "rule", "rules"),
+            "{}, with {} between them",
+            counted(total, "rule matches", "rules match"),
             counted(parameters, "tunable parameter", "tunable parameters")
         );
         let cite = facts.add("rule_count", total, overall.clone(), &[]);

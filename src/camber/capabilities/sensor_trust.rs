@@ -266,6 +266,13 @@ impl Capability for SensorTrust {
         }));
         result.text = sentences.join(" ");
         result.facts = facts.into_list();
+        result.banners.extend(ground.notices.iter().cloned());
+        if let Some(asked) = own_floor.filter(|asked| *asked < floor) {
+            result.banners.push(format!(
+                "min_trust {asked} is below the trust floor of {floor} that runs have here, so that points were held against \
+                 {floor}; min_trust can only raise it"
+            ));
+        }
         if counts.below_floor > 0 {
             result.banners.push(format!(
                 "{} below the trust floor of {floor}: rules of rule_run that need such a point decline, which is no pass",

@@ -11,7 +11,7 @@ use niagara_analytics::run_config::{
 };
 use serde_json::{Map, Value};
 
-use super::refused;
+use super::{oversights, refused};
 use crate::camber::call::Call;
 use crate::camber::capabilities::selection;
 use crate::camber::dataset_catalogue::DatasetCatalogue;
@@ -55,7 +55,8 @@ impl<'a> RunGround<'a> {
         arguments: &Map<String, Value>,
         classes: &[&str],
     ) -> Result<Self, CapabilityError> {
-        let mut ground = Self::without_equipment(call, arguments)?;
+        let (mut ground, assumed) = Self::without_equipment(call, arguments)?;
+        ground.notices.extend(assumed);
         for class in classes {
             let is_taken = |entry: &EquipmentEntry| entry.class == *class;
             if !ground.config.equipment.iter().any(is_taken) {
@@ -103,7 +104,7 @@ impl<'a> RunGround<'a> {
         call: &Call<'a>,
         arguments: &Map<String, Value>,
     ) -> Result<Self, CapabilityError> {
-        let mut ground = Self::without_equipment(call, arguments)?;
+        let (mut ground, _) = Self::without_equipment(call, arguments)?;
         let equips = selection::asked(arguments, "equips");
         let is_asked = |equip: &String| equips.as_ref().is_none_or(|asked| asked.contains(equip));
         ground.equipment = ground
@@ -120,10 +121,11 @@ impl<'a> RunGround<'a> {
         Ok(ground)
     }
 
+    /// The ground, and what is told of a run whose configuration is assumed.
     fn without_equipment(
         call: &Call<'a>,
         arguments: &Map<String, Value>,
-    ) -> Result<Self, CapabilityError> {
+    ) -> Result<(Self, Option<String>), CapabilityError> {
         let asked_window = selection::window(arguments)?;
         let facility = call.stored_facility(arguments)?;
         let points = call
@@ -132,10 +134,13 @@ impl<'a> RunGround<'a> {
             .map_err(|error| call.store_failure(&error))?;
         let equips = selection::asked(arguments, "equips");
         selection::require_equipment(call, "equips", equips.as_ref(), &points)?;
-        let mut notices = Vec::new();
-        let chosen = Chosen::of(call, &facility, &points, &mut notices)?;
+        let chosen = Chosen::of(call, &facility, &points)?;
+        let notice = match chosen.file {
+            Some(_) => oversights::of_config(&chosen.config, &points),
+            None => oversights::of_other_facilities(call, facility.as_str()),
+        };
         let window = window(&chosen.config, asked_window)?;
-        Ok(Self {
+        let ground = Self {
             facility,
             points,
             config: chosen.config,
@@ -143,14 +148,16 @@ impl<'a> RunGround<'a> {
             from_config: chosen.from_config,
             window,
             equipment: Vec::new(),
-            notices,
-        })
+            notices: notice.into_iter().collect(),
+        };
+        Ok((ground, chosen.assumed))
     }
 
     /// The declared topology over the equipment of the run, and a notice when names of it fit nothing.
     pub fn topology(&mut self, call: &Call<'_>) -> Option<ResolvedTopology> {
         let declared = self.config.topology.as_ref()?;
         let resolved = declared.resolved(self.points.classes.keys().map(String::as_str));
+        self.notices.extend(oversights::of_topology(self));
         // A parent may be a room or a riser; a child that is not stored is a mistake of the file.
         let unknown: Vec<&str> = resolved
             .unmatched
@@ -188,6 +195,8 @@ struct Chosen<'a> {
     config: Cow<'a, RunConfig>,
     file: Option<&'a Arc<RunConfigFile>>,
     from_config: bool,
+    /// What is told of a configuration that nobody gave.
+    assumed: Option<String>,
 }
 
 impl<'a> Chosen<'a> {
@@ -195,7 +204,6 @@ impl<'a> Chosen<'a> {
         call: &Call<'a>,
         facility: &FacilityId,
         points: &FacilityPoints,
-        notices: &mut Vec<String>,
     ) -> Result<Self, CapabilityError> {
         if let Some(file) = call.workspace.run_configs.of(facility.as_str()) {
             check_source(call, file)?;
@@ -203,24 +211,20 @@ impl<'a> Chosen<'a> {
                 config: Cow::Borrowed(&file.config),
                 file: Some(file),
                 from_config: true,
+                assumed: None,
             });
         }
         if let Some((dataset, config)) = template(call, facility)? {
-            notices.push(format!(
-                "no run configuration names the facility, so that it runs with the packaged one of the data set {}",
-                call.quote(&dataset)
-            ));
             return Ok(Self {
                 config: Cow::Owned(config),
                 file: None,
                 from_config: true,
+                assumed: Some(format!(
+                    "no run configuration names the facility, so that it runs with the packaged one of the data set {}",
+                    call.quote(&dataset)
+                )),
             });
         }
-        notices.push(
-            "no run configuration names the facility, so that every stored class of equipment runs with the rules at their \
-             defaults"
-                .to_owned(),
-        );
         let name = call
             .policy
             .registry()
@@ -235,6 +239,11 @@ impl<'a> Chosen<'a> {
             )),
             file: None,
             from_config: false,
+            assumed: Some(
+                "no run configuration names the facility, so that every stored class of equipment runs with the rules at \
+                 their defaults"
+                    .to_owned(),
+            ),
         })
     }
 }

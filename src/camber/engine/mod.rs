@@ -4,6 +4,7 @@
 //! - [`frames`]: run frames out of the store, built once per call.
 //! - [`drift`]: families of detectors over a call's baseline, or over what a configuration declares.
 //! - [`mv`]: the run of `mv_summary`.
+//! - [`oversights`]: what of a configuration has no effect.
 //! - [`references`]: points against the reference instruments of the configuration.
 //! - [`rcx`]: ranked issues of such a run.
 //! - [`rules`]: the run that `rule_run` and `finding_detail` share.
@@ -12,6 +13,7 @@ pub mod drift;
 pub mod frames;
 pub mod ground;
 pub mod mv;
+mod oversights;
 pub mod rcx;
 pub mod references;
 pub mod rules;
@@ -20,7 +22,7 @@ pub use self::drift::DriftCall;
 pub use self::ground::RunGround;
 pub use self::mv::MvRun;
 pub use self::rcx::RcxRun;
-pub use self::rules::RuleRun;
+pub use self::rules::{PreparedRun, RuleRun};
 
 use niagara_analytics::run_config::ConfigError;
 

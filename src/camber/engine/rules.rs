@@ -10,7 +10,7 @@ use niagara_analytics::trust::references::Comparisons;
 use niagara_analytics::trust::{self, View};
 use serde_json::{Map, Value};
 
-use super::{RunGround, frames, references, refused};
+use super::{RunGround, frames, oversights, references, refused};
 use crate::camber::call::Call;
 use crate::camber::error::CapabilityError;
 
@@ -26,12 +26,63 @@ pub struct RuleRun<'a> {
     pub floor: f64,
 }
 
+/// A run of which everything is known but what its data say.
+pub struct PreparedRun<'a> {
+    pub ground: RunGround<'a>,
+    pub rules: Vec<ChosenRule>,
+}
+
+impl<'a> PreparedRun<'a> {
+    /// Reads the samples and runs the rules.
+    ///
+    /// # Errors
+    /// As [`frames::load`]; the call's time is over.
+    pub fn run(self, call: &Call<'a>) -> Result<RuleRun<'a>, CapabilityError> {
+        let Self { mut ground, rules } = self;
+        let topology = ground.topology(call);
+        let frames = frames::load(call, &ground)?;
+        let comparisons = references::comparisons(call, &ground, &frames)?;
+        let floor = ground.config.trust_floor(call.caller.min_trust);
+        let trust = FrameTrust::of(&frames);
+        let outcome = Run {
+            rules: &rules,
+            frames: &frames,
+            topology: topology.as_ref().map(|resolved| &resolved.topology),
+            floor: Some(floor),
+            trust: &trust,
+            threads: call.workspace.threads,
+            cancelled: &|| call.watch.is_over(),
+        }
+        .outcome()
+        .map_err(|_| call.watch.overdue())?;
+        Ok(RuleRun {
+            ground,
+            rules,
+            frames,
+            outcome,
+            comparisons,
+            floor,
+        })
+    }
+}
+
 impl<'a> RuleRun<'a> {
     /// Runs the rules that the arguments `facility_id`, `rules`, `params`, `equips`, `start` and `end` ask for.
     ///
     /// # Errors
     /// As [`RunGround::of`] and [`frames::load`], or a rule or parameter is refused.
     pub fn of(call: &Call<'a>, arguments: &Map<String, Value>) -> Result<Self, CapabilityError> {
+        Self::prepare(call, arguments)?.run(call)
+    }
+
+    /// The same up to where samples are read.
+    ///
+    /// # Errors
+    /// As [`RunGround::of`], or a rule or parameter is refused.
+    pub fn prepare(
+        call: &Call<'a>,
+        arguments: &Map<String, Value>,
+    ) -> Result<PreparedRun<'a>, CapabilityError> {
         let mut ground = RunGround::of(call, arguments)?;
         let asked: Option<Vec<String>> =
             arguments
@@ -52,30 +103,8 @@ impl<'a> RuleRun<'a> {
             .config
             .chosen_rules(request)
             .map_err(|error| refused(&error))?;
-        let topology = ground.topology(call);
-        let frames = frames::load(call, &ground)?;
-        let comparisons = references::comparisons(call, &ground, &frames)?;
-        let floor = ground.config.trust_floor(call.caller.min_trust);
-        let trust = FrameTrust::of(&frames);
-        let outcome = Run {
-            rules: &rules,
-            frames: &frames,
-            topology: topology.as_ref().map(|resolved| &resolved.topology),
-            floor: Some(floor),
-            trust: &trust,
-            threads: call.workspace.threads,
-            cancelled: &|| call.watch.is_over(),
-        }
-        .outcome()
-        .map_err(|_| call.watch.overdue())?;
-        Ok(Self {
-            ground,
-            rules,
-            frames,
-            outcome,
-            comparisons,
-            floor,
-        })
+        ground.notices.extend(oversights::of_params(request.params));
+        Ok(PreparedRun { ground, rules })
     }
 
     /// The rule of a finding.

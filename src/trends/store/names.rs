@@ -6,15 +6,24 @@ use crate::visible_text::is_invisible;
 /// A longer id could not be passed back as an argument of a capability.
 const LONGEST: usize = 200;
 
+/// What findings of all equipment together name in place of one (Engine §4.3).
+const FLEET: &str = "<fleet>";
+
 /// Refuses an equipment id that could not be shown or asked for.
 ///
 /// # Errors
-/// It is empty, too long, has blanks at its ends or characters that nobody sees.
+/// It is empty, too long, has blanks at its ends or characters that nobody sees, or means all equipment together.
 pub fn check_equipment(id: &str) -> Result<(), StoreError> {
     if id.is_empty() {
         return Err(StoreError::Refused(
             "an equipment id is empty; give the equipment a name".to_owned(),
         ));
+    }
+    if id == FLEET {
+        return Err(StoreError::Refused(format!(
+            "the equipment id {FLEET:?} stands for all equipment together in the findings of rules; give the equipment \
+             another id in the knowledge file, or in the mapping file of an import"
+        )));
     }
     check("equipment id", id)
 }
@@ -68,6 +77,7 @@ mod tests {
             "冷凍機-2",
             "a/b",
             "station:|slot:/Drivers",
+            "fleet-1",
         ] {
             check_equipment(good).unwrap();
         }
@@ -77,6 +87,7 @@ mod tests {
             ("AHU\u{202e}1", "U+202E"),
             ("AHU\n1", "U+000A"),
             ("A\u{200b}", "U+200B"),
+            ("<fleet>", "all equipment together"),
         ] {
             let error = check_equipment(bad).unwrap_err().to_string();
             assert!(error.contains(problem), "{bad:?}: {error}");
