@@ -42,6 +42,11 @@ impl<'de> Visitor<'de> for TreeVisitor {
         Ok(Value::Null)
     }
 
+    /// Of YAML without any value.
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
     fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
         Ok(Value::Bool(flag))
     }

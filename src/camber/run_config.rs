@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use niagara_analytics::drift::FrozenBaselines;
+use niagara_analytics::run_config::oversights::{self, OfStored};
 use niagara_analytics::run_config::{
-    ConfigError, ConfigFiles, Oversight, ReferenceSource, RunConfig, SharedOat, Source, oversights,
+    ConfigError, ConfigFiles, Oversight, ReferenceSource, RunConfig, SharedOat, Source,
 };
 use serde_json::{Map, Value};
 
@@ -14,6 +15,7 @@ use super::python_text::canonical_json;
 use super::token::sha256;
 use crate::trends::files::csv_series::{self, CsvSeries};
 use crate::trends::site_time::SiteClock;
+use crate::trends::store::{FacilityId, FacilityPoints, TrendStore};
 use crate::unrepeated_keys;
 
 /// A larger file is no run configuration, and no table of one.
@@ -147,11 +149,19 @@ impl RunConfigFile {
         self.frozen.as_ref().map_err(String::as_str)
     }
 
-    /// What has no effect in it, or hardly the one that is meant, as far as that shows without the stored data.
-    pub fn oversights(&self) -> Vec<Oversight> {
+    /// What has no effect in it, or hardly the one that is meant; beside what the facility stores, where that is known.
+    pub fn oversights(&self, stored: Option<&FacilityPoints>) -> Vec<Oversight> {
         let mut found = self.config.oversights().to_vec();
+        if let Some(stored) = stored {
+            let (classes, points) = (&stored.classes, &stored.points);
+            found.extend(OfStored { classes, points }.of(&self.config));
+        }
         if let Some(topology) = &self.config.topology {
-            found.extend(oversights::of_topology(topology, []));
+            let equipment = stored.iter().flat_map(|stored| stored.classes.keys());
+            found.extend(oversights::of_topology(
+                topology,
+                equipment.map(String::as_str),
+            ));
         }
         if let Err(error) = self.config.mv_entries() {
             let problem = format!("{}; mv_summary refuses it", error.problem);
@@ -354,10 +364,15 @@ impl RunConfigs {
     }
 
     /// Writes to the log what has no effect in the files, and which of them are of a facility that is not served.
-    pub fn warn(&self, is_served: impl Fn(&str) -> bool) {
+    pub fn warn(&self, store: &TrendStore, is_served: impl Fn(&str) -> bool) {
         for (facility, file) in &self.by_facility {
             let path = file.path.display();
-            for oversight in file.oversights() {
+            // A store that cannot be read is told by whoever opens it, and before the first ingest there is nothing to hold
+            // the file against.
+            let id = FacilityId::parse(facility).ok();
+            let id = id.filter(|id| store.has_partition(id));
+            let stored = id.and_then(|id| store.points(&id).ok());
+            for oversight in file.oversights(stored.as_ref()) {
                 tracing::warn!(%path, "run configuration: {oversight}");
             }
             if !is_served(facility) {
@@ -479,7 +494,7 @@ mod tests {
             mv: [{class: METER, role: powr}]\n";
         let told: Vec<String> = read(&folder, "hq.yaml", text)
             .unwrap()
-            .oversights()
+            .oversights(None)
             .iter()
             .map(ToString::to_string)
             .collect();

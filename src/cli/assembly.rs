@@ -414,7 +414,7 @@ fn capabilities(
     };
     let points = StationPoints::new(knowledge.clone(), store.clone(), config.facility_id.clone());
     let own = points.facility();
-    run_configs.warn(|facility| {
+    run_configs.warn(&store, |facility| {
         let is_stored = FacilityId::parse(facility).is_ok_and(|id| store.has_partition(&id));
         is_stored || own.as_deref() == Some(facility)
     });

@@ -37,7 +37,7 @@ async fn answer(options: CamberCall) -> anyhow::Result<Ending> {
     let store = Arc::new(open_store(&options.store)?);
     let allowed = allowed(&options, &store)?;
     let run_configs = RunConfigs::read(&options.run_config)?;
-    run_configs.warn(|facility| allowed.contains(facility));
+    run_configs.warn(&store, |facility| allowed.contains(facility));
     let mut caller = CallerPolicy::of(allowed);
     caller.min_trust = options.min_trust;
     let workspace = Workspace::new(store).with_run_configs(run_configs);

@@ -81,6 +81,16 @@ fn a_run_configuration_is_checked_at_the_start_and_part_of_the_token() {
         said.contains("of a facility that is not served here") && said.contains("annex"),
         "{said}"
     );
+    let unmatched = file(
+        "unmatched.json",
+        json!({"site": "hq", "equipment": [{"class": "AHUS"}], "topology": {"parents": {"AHU-1": "ahu_1"}}}),
+    );
+    let warned = call(&["--run-config", &unmatched]);
+    let said = String::from_utf8_lossy(&warned.stderr);
+    assert!(
+        said.contains("AHUS") && said.contains("is its own parent"),
+        "{said}"
+    );
     let refused = call(&["--run-config", &bad]);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr);

@@ -85,10 +85,20 @@ impl<'a> FindingId<'a> {
             return Ok(());
         }
         if let Some(stored) = names.find(|name| ground.points.classes.contains_key(*name)) {
+            let judged = match ground.equipment.is_empty() {
+                // Why is told by a notice, which an error does not have: the facility is not active, say.
+                true => ground.notices.last().cloned().unwrap_or_default(),
+                false => format!(
+                    "equips or the run configuration leave it out; it judges {}",
+                    listed(
+                        call,
+                        ground.equipment.iter().map(|found| found.equip.as_str())
+                    )
+                ),
+            };
             return Err(self.refused(format!(
-                "this run does not judge {}: equips or the run configuration leave it out; it judges {}",
-                call.quote(stored),
-                listed(call, ground.equipment.iter().map(|found| found.equip.as_str()))
+                "this run does not judge {}: {judged}",
+                call.quote(stored)
             )));
         }
         let stored = ground.points.classes.keys().map(String::as_str);
