@@ -1,6 +1,7 @@
 //! Energy of a day over its mean outdoor temperature, straight or bent at change points (M&V §4.1–4.3).
 
 use super::least_squares::{LeastSquares, dot};
+use super::screening::{Beside, Screen};
 use crate::numeric::share_of;
 
 /// Candidates for a change point.
@@ -292,6 +293,18 @@ struct Candidate {
     below: Vec<f64>,
     /// Degrees below, counted negative.
     short: Vec<f64>,
+    /// Degrees above, and below in either sign, beside the columns that all designs share.
+    beside_above: Beside,
+    beside_below: Beside,
+}
+
+/// A design that is tried.
+struct Tried<'s> {
+    bend: Bend,
+    /// Its columns after the first.
+    columns: [Option<&'s [f64]>; 2],
+    /// What it leaves of the squares, nearly.
+    left: Option<f64>,
 }
 
 /// The days of a fit, and the grid over which change points are tried.
@@ -302,6 +315,7 @@ struct Search<'a> {
     scaled: Vec<f64>,
     ones: Vec<f64>,
     further: Vec<Vec<f64>>,
+    screen: Screen,
     grid: Vec<Candidate>,
     /// Gain in the sum of squares below which a candidate is no better.
     noise: f64,
@@ -320,24 +334,38 @@ impl<'a> Search<'a> {
         let column = |term: &dyn Fn(f64) -> f64| {
             scaled(temperature.iter().map(|t| term(*t)).collect(), weights)
         };
+        let (ones, scaled_energy) = (column(&|_| 1.0), scaled(energy.to_vec(), weights));
+        let further: Vec<Vec<f64>> = further
+            .iter()
+            .map(|column| scaled(column.to_vec(), weights))
+            .collect();
+        let shared: Vec<&[f64]> = [&ones]
+            .into_iter()
+            .chain(&further)
+            .map(Vec::as_slice)
+            .collect();
+        let screen = Screen::new(&shared, &scaled_energy);
         let grid = grid(temperature)?
             .into_iter()
-            .map(|point| Candidate {
-                point,
-                above: column(&|t| above(t, point)),
-                below: column(&|t| below(t, point)),
-                short: column(&|t| (t - point).min(0.0)),
+            .map(|point| {
+                let (above, below) = (column(&|t| above(t, point)), column(&|t| below(t, point)));
+                Candidate {
+                    point,
+                    beside_above: screen.column(&above),
+                    beside_below: screen.column(&below),
+                    above,
+                    below,
+                    short: column(&|t| (t - point).min(0.0)),
+                }
             })
             .collect();
         Some(Self {
             temperature: column(&|t| t),
-            scaled: scaled(energy.to_vec(), weights),
-            ones: column(&|_| 1.0),
-            further: further
-                .iter()
-                .map(|column| scaled(column.to_vec(), weights))
-                .collect(),
+            scaled: scaled_energy,
+            ones,
+            further,
             energy,
+            screen,
             grid,
             noise: NOISE_OF_SQUARES * dot(energy, energy),
         })
@@ -352,30 +380,47 @@ impl<'a> Search<'a> {
             drivers: self.further.len(),
         };
         let straight = || {
-            let straight: Vec<&[f64]> = vec![&self.ones, &self.temperature];
-            Some((Bend::Straight, self.fitted(straight)?))
+            let fit = self.fitted([Some(self.temperature.as_slice()), None])?;
+            Some((Bend::Straight, fit))
         };
         match kind {
             ModelKind::TwoParameter => straight(),
             ModelKind::FiveParameter => self.best_pair().or_else(straight),
-            ModelKind::ThreeParameterCooling => self.best_point(|at| vec![&self.ones, &at.above]),
-            ModelKind::ThreeParameterHeating => self.best_point(|at| vec![&self.ones, &at.below]),
-            ModelKind::FourParameter => {
-                self.best_point(|at| vec![&self.ones, &at.short, &at.above])
-            }
+            ModelKind::ThreeParameterCooling => self.best_point(|at| {
+                let left = self.screen.left_by(&at.beside_above);
+                ([Some(at.above.as_slice()), None], left)
+            }),
+            ModelKind::ThreeParameterHeating => self.best_point(|at| {
+                let left = self.screen.left_by(&at.beside_below);
+                ([Some(at.below.as_slice()), None], left)
+            }),
+            ModelKind::FourParameter => self.best_point(|at| {
+                let left = self.left_by_both(at, at);
+                ([Some(at.short.as_slice()), Some(at.above.as_slice())], left)
+            }),
         }
         .map(model)
     }
 
+    /// What degrees below the first and above the second, not lower one leave: no day has both.
+    fn left_by_both(&self, heating: &Candidate, cooling: &Candidate) -> Option<f64> {
+        self.screen
+            .left_by_both(&heating.beside_below, &cooling.beside_above, 0.0)
+    }
+
     fn best_point<'s>(
         &'s self,
-        design: impl Fn(&'s Candidate) -> Vec<&'s [f64]>,
+        design: impl Fn(&'s Candidate) -> ([Option<&'s [f64]>; 2], Option<f64>),
     ) -> Option<(Bend, LeastSquares)> {
-        self.first_best(
-            self.grid
-                .iter()
-                .map(|at| (Bend::At(at.point, at.point), design(at))),
-        )
+        let tried = self.grid.iter().map(|at| {
+            let (columns, left) = design(at);
+            Tried {
+                bend: Bend::At(at.point, at.point),
+                columns,
+                left,
+            }
+        });
+        self.first_best(tried.collect())
     }
 
     /// Pairs whose dead band is at least one step of the grid wide.
@@ -389,26 +434,42 @@ impl<'a> Search<'a> {
                 .iter()
                 .skip(place)
                 .filter(move |cooling| cooling.point - heating.point >= step)
-                .map(move |cooling| {
-                    let design: Vec<&[f64]> = vec![&self.ones, &heating.below, &cooling.above];
-                    (Bend::At(heating.point, cooling.point), design)
+                .map(move |cooling| Tried {
+                    bend: Bend::At(heating.point, cooling.point),
+                    columns: [Some(&heating.below), Some(&cooling.above)],
+                    left: self.left_by_both(heating, cooling),
                 })
         });
-        self.first_best(pairs)
+        self.first_best(pairs.collect())
     }
 
-    fn fitted<'s>(&'s self, mut design: Vec<&'s [f64]>) -> Option<LeastSquares> {
-        design.extend(self.further.iter().map(Vec::as_slice));
+    fn fitted(&self, columns: [Option<&[f64]>; 2]) -> Option<LeastSquares> {
+        let further = self.further.iter().map(Vec::as_slice);
+        let design: Vec<&[f64]> = [self.ones.as_slice()]
+            .into_iter()
+            .chain(columns.into_iter().flatten())
+            .chain(further)
+            .collect();
         LeastSquares::fit(&design, &self.scaled)
     }
 
-    fn first_best<'s>(
-        &'s self,
-        candidates: impl Iterator<Item = (Bend, Vec<&'s [f64]>)>,
-    ) -> Option<(Bend, LeastSquares)> {
+    /// The first of those that no later one clearly beats. Designs that leave more than the best does are not fitted.
+    fn first_best(&self, tried: Vec<Tried<'_>>) -> Option<(Bend, LeastSquares)> {
+        let least = tried
+            .iter()
+            .filter_map(|tried| tried.left)
+            .fold(f64::INFINITY, f64::min);
         let mut best: Option<(Bend, LeastSquares)> = None;
-        for (bend, design) in candidates {
-            let Some(fit) = self.fitted(design) else {
+        for Tried {
+            bend,
+            columns,
+            left,
+        } in tried
+        {
+            if !self.screen.may_be_better(left, least) {
+                continue;
+            }
+            let Some(fit) = self.fitted(columns) else {
                 continue;
             };
             if best.as_ref().is_none_or(|(_, best)| {
@@ -512,6 +573,64 @@ mod tests {
             assert_eq!(rounded(model.coefficients()), coefficients, "{code}");
             assert_eq!(rounded(&model.change_points()), points, "{code}");
             assert_eq!(rounded(&[model.sse(), model.bic()]), [sse, bic], "{code}");
+        }
+    }
+
+    /// The best of all designs of a kind, each of which is fitted.
+    fn of_every_design(kind: ModelKind, temperature: &[f64], energy: &[f64]) -> f64 {
+        let search = Search::new(temperature, energy, None, &[]).unwrap();
+        let pairs = search.grid.iter().enumerate().flat_map(|(place, heating)| {
+            let later = search.grid.iter().skip(place);
+            later.map(move |cooling| (heating, cooling))
+        });
+        let fits = pairs.filter_map(|(heating, cooling)| {
+            let same = heating.point == cooling.point;
+            let columns = match kind {
+                ModelKind::ThreeParameterCooling if same => [Some(&cooling.above[..]), None],
+                ModelKind::ThreeParameterHeating if same => [Some(&heating.below[..]), None],
+                ModelKind::FourParameter if same => {
+                    [Some(&heating.short[..]), Some(&cooling.above[..])]
+                }
+                ModelKind::FiveParameter if !same => {
+                    [Some(&heating.below[..]), Some(&cooling.above[..])]
+                }
+                _ => return None,
+            };
+            Some(search.fitted(columns)?.sse)
+        });
+        fits.fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn the_best_design_is_found_among_those_that_are_fitted() {
+        for seed in 0..40_u32 {
+            let days = 12 + 9 * seed as usize;
+            let odd = |day: usize, salt: usize| {
+                ((day * 7919 + salt * 104_729) % 1_000) as f64 / 500.0 - 1.0
+            };
+            let temperature: Vec<f64> = (0..days)
+                .map(|day| 55.0 + 25.0 * (day as f64 / 58.0).sin() + 6.0 * odd(day, 1))
+                .collect();
+            let noise = [0.0, 1e-9, 0.1, 3.0, 100.0][seed as usize % 5];
+            let energy: Vec<f64> = temperature
+                .iter()
+                .enumerate()
+                .map(|(day, t)| {
+                    let heating = below(*t, 48.0) * f64::from(seed % 3);
+                    40.0 + heating + 2.0 * above(*t, 63.0) + noise * odd(day, seed as usize)
+                })
+                .collect();
+            for kind in ModelKind::ALL.into_iter().skip(1) {
+                let model = ChangePointModel::of_kind(kind, &temperature, &energy).unwrap();
+                let least = of_every_design(kind, &temperature, &energy);
+                let scale = least.max(1e-12 * dot(&energy, &energy));
+                assert!(
+                    (model.sse() - least).abs() <= 1e-9 * scale,
+                    "{} of seed {seed}: {} {least}",
+                    kind.code(),
+                    model.sse()
+                );
+            }
         }
     }
 

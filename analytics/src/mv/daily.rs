@@ -25,10 +25,28 @@ pub struct DailyRule<'a> {
     pub shown_twice: &'a dyn Fn(i64) -> bool,
 }
 
-impl DailyRule<'_> {
-    /// How often the clock on the wall showed the hour of a stamp.
-    fn passes(&self, stamp: i64) -> u8 {
-        match (self.shown_twice)(stamp) {
+/// How often the clock on the wall showed the hours of stamps in the order of time.
+struct Passes<'a> {
+    rule: DailyRule<'a>,
+    /// The last day that was asked about, and whether it has more than 24 hours: no other day shows one twice.
+    day: Option<(i64, bool)>,
+}
+
+impl<'a> Passes<'a> {
+    const USUAL_HOURS: f64 = 24.0;
+
+    fn by(rule: DailyRule<'a>) -> Self {
+        Self { rule, day: None }
+    }
+
+    fn of(&mut self, stamp: i64) -> u8 {
+        let day = day_of(stamp);
+        let is_long = match self.day {
+            Some((known, is_long)) if known == day => is_long,
+            _ => (self.rule.hours_of_day)(day.saturating_mul(DAY)) > Self::USUAL_HOURS,
+        };
+        self.day = Some((day, is_long));
+        match is_long && (self.rule.shown_twice)(stamp) {
             true => 2,
             false => 1,
         }
@@ -211,18 +229,22 @@ impl DailyFrame {
     }
 }
 
-/// Means by day since 1970.
+/// Means by day since 1970, of samples in the order of time.
 pub(super) fn daily_means(samples: &[(i64, f64)], rule: DailyRule<'_>) -> BTreeMap<i64, f64> {
-    let mut sums: BTreeMap<i64, (DaySum, usize)> = BTreeMap::new();
-    for (stamp, value) in samples {
-        let (sum, count) = sums.entry(day_of(*stamp)).or_default();
-        for _ in 0..rule.passes(*stamp) {
-            sum.add(*value);
-            *count += 1;
-        }
-    }
-    sums.into_iter()
-        .map(|(day, (sum, count))| (day, sum.total / numeric::share_of(count)))
+    let mut passes = Passes::by(rule);
+    samples
+        .chunk_by(|(one, _), (other, _)| day_of(*one) == day_of(*other))
+        .filter_map(|day| {
+            let (mut sum, mut count) = (DaySum::default(), 0);
+            for (stamp, value) in day {
+                for _ in 0..passes.of(*stamp) {
+                    sum.add(*value);
+                    count += 1;
+                }
+            }
+            let (first, _) = day.first()?;
+            Some((day_of(*first), sum.total / numeric::share_of(count)))
+        })
         .collect()
 }
 
@@ -257,22 +279,28 @@ struct MeteredDay {
 /// By day since 1970; empty below two samples, of which nobody knows how long they stand.
 fn metered_days(samples: &[(i64, f64)], rule: DailyRule<'_>) -> BTreeMap<i64, MeteredDay> {
     let stamps: Vec<i64> = samples.iter().map(|sample| sample.0).collect();
-    let mut days: BTreeMap<i64, MeteredDay> = BTreeMap::new();
     let Some(step) = numeric::median_step(&stamps) else {
-        return days;
+        return BTreeMap::new();
     };
     let step = step / nanos(HOUR);
-    let next = stamps.iter().skip(1).copied().map(Some).chain([None]);
-    for ((stamp, rate), next) in samples.iter().zip(next) {
-        let gap = next.map_or(step, |next| {
-            nanos(next.saturating_sub(*stamp)) / nanos(HOUR)
-        });
-        let day = days.entry(day_of(*stamp)).or_default();
-        let passes = f64::from(rule.passes(*stamp));
-        day.energy.add(passes * rate * gap.min(step));
-        day.hours += passes * step;
-    }
-    days
+    let mut next = stamps.iter().skip(1).copied();
+    let mut passes = Passes::by(rule);
+    let of_days = samples.chunk_by(|(one, _), (other, _)| day_of(*one) == day_of(*other));
+    of_days
+        .filter_map(|samples| {
+            let mut day = MeteredDay::default();
+            for (stamp, rate) in samples {
+                let gap = next.next().map_or(step, |next| {
+                    nanos(next.saturating_sub(*stamp)) / nanos(HOUR)
+                });
+                let passes = f64::from(passes.of(*stamp));
+                day.energy.add(passes * rate * gap.min(step));
+                day.hours += passes * step;
+            }
+            let (first, _) = samples.first()?;
+            Some((day_of(*first), day))
+        })
+        .collect()
 }
 
 /// Samples within a window, in the order of time.

@@ -2,7 +2,8 @@
 
 use super::change_point::scaled;
 use super::daily::DailyFrame;
-use super::least_squares::LeastSquares;
+use super::least_squares::{LeastSquares, dot};
+use super::screening::{Beside, Screen};
 use crate::numeric::share_of;
 
 /// Below this share of the total, a difference in the criterion chooses nothing.
@@ -184,18 +185,34 @@ pub(super) fn criterion(sse: f64, rows: usize, parameters: usize) -> f64 {
 struct Bills {
     energy: Vec<f64>,
     ones: Vec<f64>,
-    heating: Vec<(f64, Vec<f64>)>,
-    cooling: Vec<(f64, Vec<f64>)>,
+    screen: Screen,
+    heating: Vec<Base>,
+    cooling: Vec<Base>,
+}
+
+/// One base that is tried, with the degree days of every bill.
+struct Base {
+    at: f64,
+    degrees: Vec<f64>,
+    beside: Beside,
 }
 
 impl Bills {
     fn new(frame: &DailyFrame, weights: Option<&[f64]>, search: &BaseSearch) -> Self {
+        let energy = scaled(frame.energy.clone(), weights);
+        let ones = scaled(vec![1.0; frame.len()], weights);
+        let screen = Screen::new(&[&ones], &energy);
         let columns = |bases: Vec<f64>, degrees: &dyn Fn(usize, f64) -> f64| {
             bases
                 .into_iter()
                 .map(|base| {
                     let column = (0..frame.len()).map(|row| degrees(row, base)).collect();
-                    (base, scaled(column, weights))
+                    let degrees = scaled(column, weights);
+                    Base {
+                        at: base,
+                        beside: screen.column(&degrees),
+                        degrees,
+                    }
                 })
                 .collect()
         };
@@ -208,20 +225,40 @@ impl Bills {
             bill.map_or(f64::NAN, |bill| bill.cooling_degrees(base))
         };
         Self {
-            energy: scaled(frame.energy.clone(), weights),
-            ones: scaled(vec![1.0; frame.len()], weights),
             heating: columns(search.bases(search.heating), &heating),
             cooling: columns(search.bases(search.cooling), &cooling),
+            energy,
+            ones,
+            screen,
+        }
+    }
+
+    /// What a design leaves, nearly.
+    fn left(&self, heating: Option<&Base>, cooling: Option<&Base>) -> Option<f64> {
+        match (heating, cooling) {
+            (Some(heating), Some(cooling)) => self.screen.left_by_both(
+                &heating.beside,
+                &cooling.beside,
+                dot(&heating.degrees, &cooling.degrees),
+            ),
+            (one, other) => self.screen.left_by(&one.or(other)?.beside),
         }
     }
 
     fn best(&self, kind: DegreeDayKind) -> Option<DegreeDayModel> {
         let mut best: Option<DegreeDayModel> = None;
-        let mut tried = |heating: Option<&(f64, Vec<f64>)>, cooling: Option<&(f64, Vec<f64>)>| {
+        let mut tried = |heating: Option<&Base>, cooling: Option<&Base>| {
+            let is_beaten = |best: &DegreeDayModel| {
+                let left = self.left(heating, cooling);
+                !self.screen.may_be_better(left, best.fit.sse)
+            };
+            if best.as_ref().is_some_and(is_beaten) {
+                return;
+            }
             let columns = [heating, cooling].into_iter().flatten();
             let design: Vec<&[f64]> = [&self.ones]
                 .into_iter()
-                .chain(columns.map(|(_, column)| column))
+                .chain(columns.map(|base| &base.degrees))
                 .map(Vec::as_slice)
                 .collect();
             let Some(fit) = LeastSquares::fit(&design, &self.energy) else {
@@ -229,7 +266,7 @@ impl Bills {
             };
             let rises = fit.coefficients.iter().skip(1).all(|slope| *slope >= 0.0);
             if rises && best.as_ref().is_none_or(|best| fit.sse < best.fit.sse) {
-                let base = |column: Option<&(f64, Vec<f64>)>| column.map_or(f64::NAN, |at| at.0);
+                let base = |base: Option<&Base>| base.map_or(f64::NAN, |base| base.at);
                 best = Some(DegreeDayModel::known(
                     kind,
                     (base(heating), base(cooling)),
@@ -246,7 +283,7 @@ impl Bills {
             DegreeDayKind::Cooling => self.cooling.iter().for_each(|at| tried(None, Some(at))),
             DegreeDayKind::Both => {
                 for heating in &self.heating {
-                    for cooling in self.cooling.iter().filter(|at| at.0 >= heating.0) {
+                    for cooling in self.cooling.iter().filter(|base| base.at >= heating.at) {
                         tried(Some(heating), Some(cooling));
                     }
                 }

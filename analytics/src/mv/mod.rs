@@ -38,6 +38,7 @@ pub mod proposal;
 pub mod questions;
 pub mod rows;
 mod rows_adjusted;
+mod screening;
 pub mod sep;
 pub mod statistics;
 #[cfg(test)]
