@@ -205,13 +205,7 @@ pub fn outside(
     let (found, span) = call
         .store()
         .read(&ground.facility, |view| {
-            let options = ScanOptions {
-                window,
-                threads: call.workspace.threads,
-                cancelled: &cancelled,
-                ..ScanOptions::default()
-            };
-            Ok((!view.stamps(&options)?.is_empty(), view.span()?))
+            Ok((view.holds_sample(window, &cancelled)?, view.span()?))
         })
         .map_err(|error| call.store_failure(&error))?;
     Ok(span.filter(|_| !found))

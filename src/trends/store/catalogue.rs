@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,39 @@ pub struct StoredPoint {
     pub role: String,
 }
 
+/// The catalogue as it was last read; kept as long as size and time of its file stay.
+#[derive(Debug, Default)]
+pub(super) struct KnownCatalogue(Mutex<Option<(u64, u128, Arc<Catalogue>)>>);
+
+impl KnownCatalogue {
+    /// The catalogue, when it belongs to the data as they are: its token is that of the store.
+    ///
+    /// A damaged one, or one whose token cannot be compared, is not served.
+    pub fn current(&self, root: &Path) -> Option<Arc<Catalogue>> {
+        let token = generation::token(root).ok()?;
+        let path = root.join(FILE);
+        let facts = std::fs::metadata(&path).ok()?;
+        if facts.len() > LARGEST {
+            return None;
+        }
+        let stamp = (facts.len(), generation::modified_ns(&facts));
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = known
+            .as_ref()
+            .filter(|(size, modified, _)| (*size, *modified) == stamp)
+            .map(|(_, _, catalogue)| Arc::clone(catalogue));
+        let catalogue = match kept {
+            Some(catalogue) => catalogue,
+            None => {
+                let read = Arc::new(Catalogue::read(&path)?);
+                *known = Some((stamp.0, stamp.1, Arc::clone(&read)));
+                read
+            }
+        };
+        catalogue.belongs_to(token.as_deref()).then_some(catalogue)
+    }
+}
+
 /// The catalogue file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Catalogue {
@@ -33,23 +67,17 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The catalogue, when it belongs to the data as they are: its token is that of the store.
-    ///
-    /// A damaged one, or one whose token cannot be compared, is not served.
-    pub fn current(root: &Path) -> Option<Self> {
-        let token = generation::token(root).ok()?;
-        let path = root.join(FILE);
-        if std::fs::metadata(&path).ok()?.len() > LARGEST {
-            return None;
-        }
-        let catalogue: Self = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-        // Both missing counts as equal; an empty token names nothing.
-        let equal = match (&catalogue.token, &token) {
+    fn read(path: &Path) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    }
+
+    /// Both missing counts as equal; an empty token names nothing.
+    fn belongs_to(&self, token: Option<&str>) -> bool {
+        match (self.token.as_deref(), token) {
             (None, None) => true,
             (Some(own), Some(store)) => own == store && !own.is_empty(),
             _ => false,
-        };
-        equal.then_some(catalogue)
+        }
     }
 
     /// The points of one facility; none when the catalogue does not know it.

@@ -100,6 +100,45 @@ impl RowBatch<'_> {
     }
 }
 
+/// One sample of a batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampleRow {
+    /// Indices into the words of their columns.
+    pub equip: usize,
+    pub role: usize,
+    pub stamp: i64,
+    pub value: f64,
+}
+
+impl RowBatch<'_> {
+    /// All rows that mean something, of a batch with stamps and values. Parts mostly hold row after row of all points of an
+    /// equipment, so that this is where reading spends its time.
+    pub fn samples(&self) -> impl Iterator<Item = SampleRow> + '_ {
+        let skipped = self.skipped.as_deref();
+        let codes = self.equip.codes.iter().zip(self.role.codes.iter());
+        let samples = self.stamps.iter().zip(self.values.iter());
+        codes
+            .zip(samples)
+            .enumerate()
+            .filter(move |(row, _)| {
+                skipped.is_none_or(|skipped| !skipped.get(*row).copied().unwrap_or(true))
+            })
+            .filter_map(|(_, ((equip, role), (stamp, value)))| {
+                Some(SampleRow {
+                    equip: usize::try_from(*equip).ok()?,
+                    role: usize::try_from(*role).ok()?,
+                    stamp: *stamp,
+                    value: *value,
+                })
+            })
+    }
+
+    /// Whether it is of one point and all of its rows mean something.
+    pub fn is_of_one_point(&self) -> bool {
+        self.equip.words.len() == 1 && self.role.words.len() == 1 && self.skipped.is_none()
+    }
+}
+
 /// Reads a part that was listed, and shows each batch of its rows.
 ///
 /// # Errors
@@ -421,4 +460,40 @@ fn values(array: &ArrayRef) -> Result<Cow<'_, [f64]>, String> {
         ),
         other => return Err(format!("its column \"value\" holds {other}, not numbers")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words<'a>(words: &[&'a str], codes: &'a [i32]) -> Words<'a> {
+        Words {
+            words: words.to_vec(),
+            codes: Cow::Borrowed(codes),
+        }
+    }
+
+    #[test]
+    fn samples_are_the_sound_rows_with_their_points() {
+        let (equip, role) = ([0, 1, 0, 1], [0, 0, 1, -1]);
+        let mut batch = RowBatch {
+            rows: 4,
+            stamps: Cow::Borrowed(&[10, 20, 30, 40]),
+            values: Cow::Borrowed(&[1.0, 2.0, 3.0, 4.0]),
+            equip: words(&["A", "B"], &equip),
+            class: None,
+            role: words(&["oat", "power"], &role),
+            skipped: None,
+        };
+        let samples = |batch: &RowBatch<'_>| -> Vec<(usize, usize, i64, f64)> {
+            let rows = batch.samples();
+            rows.map(|row| (row.equip, row.role, row.stamp, row.value))
+                .collect()
+        };
+        let all = [(0, 0, 10, 1.0), (1, 0, 20, 2.0), (0, 1, 30, 3.0)];
+        assert_eq!(samples(&batch), all);
+        assert!(!batch.is_of_one_point());
+        batch.skipped = Some(vec![false, true, false, true]);
+        assert_eq!(samples(&batch), [all[0], all[2]]);
+    }
 }

@@ -137,6 +137,31 @@ fn absorb(series: &mut EquipmentSeries, found: Option<EquipmentSeries>) {
     }
 }
 
+/// The first class of each wanted equipment that is not empty; looks no further than where all are known.
+fn classes<'b>(batch: &'b RowBatch<'_>, is_wanted: &[bool]) -> Vec<Option<&'b str>> {
+    let mut classes = vec![None; is_wanted.len()];
+    let Some(class) = &batch.class else {
+        return classes;
+    };
+    let mut missing = is_wanted.iter().filter(|wanted| **wanted).count();
+    for row in batch.sound_rows() {
+        if missing == 0 {
+            break;
+        }
+        let word = class.code(row).and_then(|code| class.words().get(code));
+        let place = batch.equip.code(row);
+        if let Some(word) = word.filter(|word| !word.is_empty())
+            && let Some(place) = place.filter(|place| is_wanted.get(*place) == Some(&true))
+            && let Some(known) = classes.get_mut(place)
+            && known.is_none()
+        {
+            *known = Some(*word);
+            missing -= 1;
+        }
+    }
+    classes
+}
+
 /// The rows of a batch that are of the wanted equipment, by equipment and role.
 fn collect(
     batch: &RowBatch<'_>,
@@ -158,38 +183,29 @@ fn collect(
         .map(|role| options.roles.is_none_or(|roles| roles.contains(*role)))
         .collect();
     let window: Window = options.window;
-    let mut classes: Vec<Option<usize>> = vec![None; equip_words.len()];
+    let classes = classes(batch, &is_wanted);
+    let wanted: Vec<bool> = is_wanted
+        .iter()
+        .flat_map(|equip| role_wanted.iter().map(move |role| *equip && *role))
+        .collect();
     let mut series: Vec<RoleSeries> = Vec::new();
-    series.resize_with(
-        equip_words.len().saturating_mul(role_words.len()),
-        RoleSeries::default,
-    );
-    for row in batch.sound_rows() {
-        let (Some(equip), Some(role)) = (batch.equip.code(row), batch.role.code(row)) else {
-            continue;
-        };
-        if is_wanted.get(equip) != Some(&true) {
-            continue;
+    series.resize_with(wanted.len(), RoleSeries::default);
+    match series.first_mut().filter(|_| batch.is_of_one_point()) {
+        Some(slot) => {
+            if wanted == [true] {
+                slot.extend_within(window, &batch.stamps, &batch.values);
+            }
         }
-        if let Some(class) = &batch.class
-            && let Some(slot) = classes.get_mut(equip)
-            && slot.is_none()
-        {
-            *slot = class.code(row).filter(|code| {
-                class
-                    .words()
-                    .get(*code)
-                    .is_some_and(|word| !word.is_empty())
-            });
-        }
-        let (Some(stamp), Some(value)) = (batch.stamps.get(row), batch.values.get(row)) else {
-            continue;
-        };
-        if role_wanted.get(role) == Some(&true)
-            && window.contains(*stamp)
-            && let Some(slot) = series.get_mut(equip * role_words.len() + role)
-        {
-            slot.push(*stamp, *value);
+        None => {
+            for row in batch.samples() {
+                let slot = row.equip * role_words.len() + row.role;
+                if wanted.get(slot) == Some(&true)
+                    && window.contains(row.stamp)
+                    && let Some(slot) = series.get_mut(slot)
+                {
+                    slot.push(row.stamp, row.value);
+                }
+            }
         }
     }
     for (place, equip) in equip_words.iter().enumerate() {
@@ -203,11 +219,9 @@ fn collect(
                 ..EquipmentSeries::default()
             });
         if one.equip_class.is_empty()
-            && let Some(class) = &batch.class
-            && let Some(Some(code)) = classes.get(place)
-            && let Some(word) = class.words().get(*code)
+            && let Some(Some(class)) = classes.get(place)
         {
-            (*word).clone_into(&mut one.equip_class);
+            (*class).clone_into(&mut one.equip_class);
         }
         for (number, role) in role_words.iter().enumerate() {
             let Some(rows) = series.get_mut(place * role_words.len() + number) else {

@@ -69,6 +69,7 @@ pub use self::writer::{Observer, Registration, StoreStep, StoreWriter};
 pub use niagara_analytics::BinWidth;
 pub use niagara_analytics::wall_clock::{self, Window};
 
+use self::catalogue::KnownCatalogue;
 use self::listing::IndexedParts;
 use crate::clock::{SharedClock, SystemClock};
 
@@ -85,6 +86,7 @@ const FENCE_POLL: Duration = Duration::from_millis(20);
 pub struct TrendStore {
     root: PathBuf,
     index: Mutex<HashMap<FacilityId, Arc<IndexedParts>>>,
+    catalogue: KnownCatalogue,
     clock: SharedClock,
     observer: Observer,
 }
@@ -108,6 +110,7 @@ impl TrendStore {
         Ok(Self {
             root,
             index: Mutex::default(),
+            catalogue: KnownCatalogue::default(),
             clock: SystemClock::shared(),
             observer: Observer::default(),
         })
@@ -257,7 +260,7 @@ impl TrendStore {
     /// # Errors
     /// As [`TrendStore::read`].
     pub fn points(&self, facility: &FacilityId) -> Result<FacilityPoints, StoreError> {
-        if let Some(catalogue) = Catalogue::current(&self.root)
+        if let Some(catalogue) = self.catalogue.current(&self.root)
             && let Some(points) = catalogue.of_facility(facility)
         {
             return Ok(points);

@@ -115,6 +115,48 @@ impl FacilityView {
         Ok(())
     }
 
+    /// Whether any point has a sample in a window; parts are read until one is found.
+    ///
+    /// # Errors
+    /// A part that may hold one is damaged or was replaced, or the scan was cancelled.
+    pub fn holds_sample(
+        &self,
+        window: Window,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<bool, StoreError> {
+        let columns = Wanted {
+            class: false,
+            ..Wanted::ALL
+        };
+        for part in self.parts() {
+            let facts = self.facts(part)?;
+            let (first, last) = part.span();
+            if facts.rows == 0 || !window.touches(first, last) {
+                continue;
+            }
+            if cancelled() {
+                return Err(StoreError::Cancelled);
+            }
+            let mut found = false;
+            let read = self.decode(part, columns, &mut |batch| {
+                found = batch.sound_rows().any(|row| {
+                    let sample = batch.stamps.get(row).zip(batch.values.get(row));
+                    sample.is_some_and(|(stamp, value)| !value.is_nan() && window.contains(*stamp))
+                });
+                // Nothing of the rest is wanted.
+                match found {
+                    true => Err(StoreError::Cancelled),
+                    false => Ok(()),
+                }
+            });
+            if found {
+                return Ok(true);
+            }
+            read?;
+        }
+        Ok(false)
+    }
+
     fn grouped<'a>(&'a self, options: &ScanOptions<'_>) -> Result<Grouped<'a>, StoreError> {
         let mut own: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
         let mut shared = Vec::new();
@@ -188,21 +230,18 @@ fn collect(
     let role_chosen = chosen(roles, options.roles);
     let mut collectors: Vec<Option<StampCollector>> = Vec::new();
     collectors.resize_with(equips.len().saturating_mul(roles.len()), || None);
-    for row in batch.sound_rows() {
-        let (Some(equip), Some(role)) = (batch.equip.code(row), batch.role.code(row)) else {
-            continue;
-        };
-        if equip_chosen.get(equip) != Some(&true) || role_chosen.get(role) != Some(&true) {
-            continue;
-        }
-        let (Some(stamp), Some(value)) = (batch.stamps.get(row), batch.values.get(row)) else {
-            continue;
-        };
-        if value.is_nan() || !(within || options.window.contains(*stamp)) {
-            continue;
-        }
-        if let Some(slot) = collectors.get_mut(equip * roles.len() + role) {
-            slot.get_or_insert_default().add(*stamp);
+    let wanted: Vec<bool> = equip_chosen
+        .iter()
+        .flat_map(|equip| role_chosen.iter().map(move |role| *equip && *role))
+        .collect();
+    for row in batch.samples() {
+        let slot = row.equip * roles.len() + row.role;
+        if wanted.get(slot) == Some(&true)
+            && !row.value.is_nan()
+            && (within || options.window.contains(row.stamp))
+            && let Some(slot) = collectors.get_mut(slot)
+        {
+            slot.get_or_insert_default().add(row.stamp);
         }
     }
     for (slot, collector) in collectors.into_iter().enumerate() {
@@ -267,5 +306,54 @@ pub(super) fn in_parallel<T: Sync>(
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
         None => done.map(drop).map_err(|_| StoreError::Cancelled),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::wall_clock::{DAY, HOUR, parse_bound};
+    use super::super::{EquipmentRows, FacilityId, RoleColumn, TrendStore};
+    use super::*;
+
+    #[test]
+    fn a_window_holds_a_sample_where_any_point_has_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = TrendStore::create(folder.path().join("store")).unwrap();
+        let facility = FacilityId::parse("hq").unwrap();
+        let start = parse_bound("2024-02-27").unwrap();
+        // Two days, two days without anything, two days: over the border of a month.
+        let rows = EquipmentRows {
+            equip: "A".to_owned(),
+            equip_class: "AHU".to_owned(),
+            columns: vec![RoleColumn {
+                role: "oat".to_owned(),
+                stamps: (0..48)
+                    .chain(96..144)
+                    .map(|hour| start + hour * HOUR)
+                    .collect(),
+                values: vec![50.0; 96],
+            }],
+        };
+        store
+            .writer(Duration::from_secs(5))
+            .unwrap()
+            .append(&facility, &[rows], None)
+            .unwrap();
+        let view = store.view(&facility).unwrap();
+        let holds = |first: i64, last: i64| {
+            let window = Window {
+                start: Some(start + first),
+                end: Some(start + last),
+            };
+            view.holds_sample(window, &|| false).unwrap()
+        };
+        assert!(holds(0, 0) && holds(47 * HOUR, 50 * HOUR) && holds(5 * DAY, 9 * DAY));
+        assert!(!holds(2 * DAY, 4 * DAY - HOUR) && !holds(-DAY, -HOUR) && !holds(6 * DAY, 9 * DAY));
+        assert!(!holds(HOUR / 4, HOUR / 2));
+        assert!(view.holds_sample(Window::OPEN, &|| false).unwrap());
+        let ended = view.holds_sample(Window::OPEN, &|| true);
+        assert!(matches!(ended, Err(StoreError::Cancelled)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Window;
 use super::frame::{self, RoleFrame};
 use crate::knowledge::camber_roles::camber_role_named;
 
@@ -33,6 +34,20 @@ impl RoleSeries {
     pub(super) fn push(&mut self, stamp: i64, value: f64) {
         self.stamps.push(stamp);
         self.values.push(value);
+    }
+
+    /// Adds those of a window.
+    pub(super) fn extend_within(&mut self, window: Window, stamps: &[i64], values: &[f64]) {
+        if stamps.iter().all(|stamp| window.contains(*stamp)) {
+            self.stamps.extend_from_slice(stamps);
+            self.values.extend_from_slice(values);
+            return;
+        }
+        for (stamp, value) in stamps.iter().zip(values) {
+            if window.contains(*stamp) {
+                self.push(*stamp, *value);
+            }
+        }
     }
 
     /// Brings the samples into the order of their stamps; canonical parts are in that order already.
