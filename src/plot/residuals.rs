@@ -1,5 +1,6 @@
 //! What a drifting measurement differs from its baseline over time, with the alarm of a lasting shift (Drift §3.2, §3.5).
 
+use niagara_analytics::drift::Trace;
 use plotters::prelude::DrawingBackend;
 use plotters::style::RGBColor;
 
@@ -14,6 +15,8 @@ use super::series::{Series, Shape};
 use super::thinning::thinned;
 use super::trend::MOST_SAMPLES;
 use super::{ImageFormat, ImageSize, PlotError, TimeAxis};
+
+const MILLISECOND: i64 = 1_000_000;
 
 /// Metrics of one picture; a detector has at most as many legs.
 pub const MOST_TRACES: usize = 4;
@@ -51,6 +54,27 @@ pub struct ResidualChart {
 }
 
 impl ResidualChart {
+    /// The residuals of a drift finding on the wall clock of a zone, which is only told; none without a sample.
+    pub fn of_traces(title: &str, zone_name: Option<&str>, traces: Vec<Trace>) -> Option<Self> {
+        let millis = |stamp: i64| stamp.div_euclid(MILLISECOND);
+        let stamps = || traces.iter().flat_map(|trace| trace.stamps.iter().copied());
+        let (first, last) = (stamps().min()?, stamps().max()?);
+        let traces = traces.into_iter().map(|trace| ResidualTrace {
+            name: trace.name,
+            units: trace.unit,
+            times: trace.stamps.into_iter().map(millis).collect(),
+            residuals: trace.residuals,
+            sigma: trace.sigma,
+            drift: trace.drift,
+            alarm_at: trace.alarm_at.map(millis),
+        });
+        Some(Self {
+            title: title.to_owned(),
+            axis: TimeAxis::of_wall_clock(millis(first), millis(last), zone_name),
+            traces: traces.collect(),
+        })
+    }
+
     /// Draws the picture.
     ///
     /// # Errors

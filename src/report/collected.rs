@@ -56,6 +56,8 @@ pub struct Collected {
     pub savings: Option<CapabilityResult>,
     /// Pictures by the key of their issue: SVG, and what it shows.
     pub charts: BTreeMap<String, (String, String)>,
+    /// What each rule did, as `issue_charts` tells it.
+    pub rules: Vec<Value>,
     /// What must be told, without repeats.
     pub notices: Vec<String>,
     pub links: Option<StationLinks>,
@@ -191,5 +193,7 @@ impl Collected {
             self.charts
                 .insert(text("key"), (text("svg"), text("caption")));
         }
+        let rules = answer.data.get("rules").and_then(Value::as_array);
+        self.rules = rules.cloned().unwrap_or_default();
     }
 }

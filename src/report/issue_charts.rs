@@ -1,18 +1,23 @@
-//! The trends behind issues, as pictures for the report.
+//! The trends behind issues, as pictures for the report, and what each rule did.
 
+use niagara_analytics::Severity;
+use niagara_analytics::drift::Trace;
 use niagara_analytics::evidence::{Chart, Evidence};
 use niagara_analytics::rcx::{Issue, Member};
 use niagara_analytics::roles;
+use niagara_analytics::run_config::ChosenRule;
 use niagara_analytics::runner::Finding;
 use serde_json::{Map, Value, json};
 
 use crate::camber::call::Call;
 use crate::camber::capability::{
-    CapabilityDefinition, closed_object, list_of, of_type, whole_object, word,
+    CapabilityDefinition, closed_object, count, list_of, of_type, whole_object, word,
 };
 use crate::camber::engine::{RcxRun, RuleRun};
 use crate::camber::{Capability, CapabilityError, CapabilityResult};
-use crate::plot::{EvidenceSeries, ImageSize, PlotError, evidence_svg};
+use crate::plot::residuals::MOST_TRACES;
+use crate::plot::{EvidenceSeries, ImageFormat, ImageSize, PlotError, ResidualChart, evidence_svg};
+use crate::trends::store::wall_clock::iso;
 
 /// What draws the pictures. It is a capability so that the same policy stands before it as before all others; no client
 /// sees it.
@@ -42,14 +47,28 @@ impl Capability for IssueCharts {
                     word("A facility_id of the capability facilities."),
                 )],
             ),
-            output_schema: whole_object([(
-                "charts",
-                list_of(whole_object([
-                    ("key", text()),
-                    ("svg", text()),
-                    ("caption", text()),
-                ])),
-            )]),
+            output_schema: whole_object([
+                (
+                    "charts",
+                    list_of(whole_object([
+                        ("key", text()),
+                        ("svg", text()),
+                        ("caption", text()),
+                    ])),
+                ),
+                (
+                    "rules",
+                    list_of(whole_object([
+                        ("rule", text()),
+                        ("title", text()),
+                        ("fault", count()),
+                        ("warn", count()),
+                        ("passed", count()),
+                        ("declined", count()),
+                        ("skipped", count()),
+                    ])),
+                ),
+            ]),
             long_running: true,
             reads_store: true,
             own_output: &["charts"],
@@ -61,26 +80,85 @@ impl Capability for IssueCharts {
         call: &Call<'_>,
         arguments: &Map<String, Value>,
     ) -> Result<CapabilityResult, CapabilityError> {
-        let RcxRun { run, report } = RcxRun::of(call, arguments)?;
+        let report = RcxRun::of(call, arguments)?;
         let mut charts = Vec::new();
-        for issue in report.issues.iter().take(PICTURES) {
+        for issue in report.report.issues.iter().take(PICTURES) {
             if call.watch.is_over() {
                 return Err(call.watch.overdue());
             }
-            if let Some((svg, caption)) = drawn(&run, issue) {
+            if let Some((svg, caption)) = drawn(&report, issue) {
                 charts.push(json!({"key": issue.key, "svg": svg, "caption": caption}));
             }
         }
-        Ok(CapabilityResult::of(json!({ "charts": charts })))
+        let rules: Vec<Value> = report
+            .run
+            .rules
+            .iter()
+            .map(|rule| ran(&report.run, rule))
+            .collect();
+        Ok(CapabilityResult::of(
+            json!({"charts": charts, "rules": rules}),
+        ))
     }
 }
 
+/// What a rule did: how many findings of which severity, how many it declined, and what it could not look at.
+fn ran(run: &RuleRun<'_>, rule: &ChosenRule) -> Value {
+    let findings = || {
+        let all = run.outcome.findings.iter();
+        all.filter(|finding| finding.rule == rule.entry.id)
+    };
+    let judged = |is: &dyn Fn(Severity) -> bool| {
+        findings()
+            .filter(|finding| !finding.is_declined() && is(finding.severity()))
+            .count()
+    };
+    json!({
+        "rule": rule.entry.id,
+        "title": rule.entry.title,
+        "fault": judged(&|severity| severity == Severity::Fault),
+        "warn": judged(&|severity| severity == Severity::Warn),
+        "passed": judged(&|severity| matches!(severity, Severity::Info | Severity::Ok)),
+        "declined": findings().filter(|finding| finding.is_declined()).count(),
+        "skipped": run.outcome.skipped.iter().filter(|skip| skip.rule == rule.entry.id).count(),
+    })
+}
+
 /// The picture of the first finding of an issue that has trends, and what it shows.
-fn drawn(run: &RuleRun<'_>, issue: &Issue) -> Option<(String, String)> {
-    issue
-        .members
-        .iter()
-        .find_map(|member| of_member(run, member))
+fn drawn(report: &RcxRun<'_>, issue: &Issue) -> Option<(String, String)> {
+    issue.members.iter().find_map(|member| {
+        let residuals = member.finding_id.as_deref().and_then(|id| {
+            let traces = report.traces.get(id)?;
+            of_drift(id, traces)
+        });
+        residuals.or_else(|| of_member(&report.run, member))
+    })
+}
+
+/// What a finding of drift measured less what its baseline expects, with the alarm.
+fn of_drift(id: &str, traces: &[Trace]) -> Option<(String, String)> {
+    let shown: Vec<Trace> = traces.iter().take(MOST_TRACES).cloned().collect();
+    let names: Vec<&str> = shown.iter().map(|trace| trace.name.as_str()).collect();
+    let alarm = shown.iter().filter_map(|trace| trace.alarm_at).min();
+    let alarm = alarm.map_or_else(String::new, |at| {
+        let day = iso(at).chars().take(10).collect::<String>();
+        format!("; since {day} a shift is certain to last")
+    });
+    let caption = format!(
+        "Measured less expected by the known-good time, {} of {id}{alarm}.",
+        names.join(", ")
+    );
+    let chart = ResidualChart::of_traces(id, None, shown)?;
+    let size = ImageSize::new(WIDTH, chart.usual_height()).ok()?;
+    let picture = chart.render(ImageFormat::Svg, size);
+    let svg = picture.map(|picture| String::from_utf8_lossy(&picture.bytes).into_owned());
+    match svg {
+        Ok(svg) => Some((svg, caption)),
+        Err(error) => {
+            tracing::debug!(%error, finding = id, "a picture of a finding was not drawn");
+            None
+        }
+    }
 }
 
 fn of_member(run: &RuleRun<'_>, member: &Member) -> Option<(String, String)> {

@@ -90,6 +90,32 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_is_named_by_its_title_and_told_with_what_it_did() {
+        let mut collected = collected();
+        let issue = &mut collected.report["issues"][0];
+        issue["cause"] = json!("");
+        issue["title"] = json!("Filter fouling");
+        issue["rules"] = json!(["filter_fouling"]);
+        let known = niagara_analytics::RuleCatalogue::shipped().entry("filter_fouling");
+        let title = markup::escaped(&known.expect("a rule").title);
+        let row = json!({"rule": "filter_fouling", "title": "It looks", "fault": 2, "warn": 1, "passed": 5,
+            "declined": 3, "skipped": 4});
+        collected.rules = vec![row];
+        let page = collected.to_html();
+        assert!(page.contains(&format!("<dt>What to do</dt><dd>{title}</dd>")));
+        assert!(page.contains(
+            "<td>filter_fouling</td><td>It looks</td><td>2</td><td>1</td><td>5</td><td>3</td><td>4</td>"
+        ));
+        // Advice is no rule in words.
+        collected.report["issues"][0]["title"] = json!("Find the reversed supply");
+        assert!(
+            collected
+                .to_html()
+                .contains("<dd>Find the reversed supply</dd>")
+        );
+    }
+
+    #[test]
     fn facts_stand_where_they_belong() {
         let page = collected().to_html();
         let place = |text: &str| {

@@ -82,7 +82,9 @@ fn contents(html: &mut Html, collected: &Collected) {
     }
     entry("appendix-a", "Appendix A: declines and data gaps");
     entry("appendix-b", "Appendix B: assumptions used");
+    entry("appendix-c", "Appendix C: rules run");
     entry("appendix-d", "Appendix D: fact index");
+    entry("appendix-e", "Appendix E: engineers' notes");
     html.raw("</ol></nav>\n");
 }
 

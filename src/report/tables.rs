@@ -1,5 +1,6 @@
 //! The sections behind the summary: issues, sensors, savings, facts.
 
+use niagara_analytics::catalogue::RuleCatalogue;
 use serde_json::Value;
 
 use super::Collected;
@@ -63,9 +64,22 @@ pub(super) fn confidence(letter: &str) -> &'static str {
 pub(super) fn cause_or_title(issue: &Value) -> String {
     let text = |key: &str| issue[key].as_str().unwrap_or_default();
     match text("cause") {
-        "" => text("title").to_owned(),
+        "" => title(issue),
         cause => cause.to_owned(),
     }
+}
+
+/// What to do, or what the rule looks for, where the report has only the rule's id in words.
+fn title(issue: &Value) -> String {
+    let title = issue["title"].as_str().unwrap_or_default();
+    let rule = issue["rules"][0].as_str().unwrap_or_default();
+    let known = RuleCatalogue::shipped().entry(rule);
+    known
+        .filter(|_| title.eq_ignore_ascii_case(&rule.replace('_', " ")))
+        .map(|entry| entry.title.as_str())
+        .filter(|known| !known.is_empty())
+        .unwrap_or(title)
+        .to_owned()
 }
 
 /// The heading of an issue's section.
@@ -89,7 +103,7 @@ pub(super) fn issue(html: &mut Html, collected: &Collected, issue: &Value) {
     html.raw("<dl class=\"figures\">");
     for (name, value) in [
         ("Severity", text("severity").to_owned()),
-        ("What to do", text("title").to_owned()),
+        ("What to do", title(issue)),
         ("Cost a year", dollars(&issue["annual_cost_usd"])),
         ("Basis of the cost", text("cost_basis_note").to_owned()),
         ("Hours", figure(&issue["hours"])),
@@ -313,41 +327,91 @@ pub(super) fn savings(html: &mut Html, collected: &Collected) {
     html.raw("</section>\n");
 }
 
-/// Declines and gaps, assumptions, and the facts of the whole report.
+/// Declines and gaps, assumptions, what ran, the facts of the whole report, and notes.
 pub(super) fn appendix(html: &mut Html, collected: &Collected) {
-    for (id, title, context, empty) in [
-        (
-            "appendix-a",
-            "Appendix A: declines and data gaps",
-            "appA",
-            "No check was declined, and no input is missing.",
-        ),
-        (
-            "appendix-b",
-            "Appendix B: assumptions used",
-            "appB",
-            "There are none.",
-        ),
-        (
-            "appendix-d",
-            "Appendix D: fact index",
-            "summary",
-            "There are none.",
-        ),
-    ] {
-        html.raw("<section id=\"")
-            .raw(id)
-            .raw("\">")
-            .element("h2", title);
-        let facts = rows_where(collected, |of| of == context);
-        match facts.is_empty() {
-            true => {
-                html.element("p", empty);
-            }
-            false => fact_table(html, title, &facts),
+    facts_appendix(
+        html,
+        collected,
+        ("appendix-a", "Appendix A: declines and data gaps", "appA"),
+        "No check was declined, and no input is missing.",
+    );
+    facts_appendix(
+        html,
+        collected,
+        ("appendix-b", "Appendix B: assumptions used", "appB"),
+        "There are none.",
+    );
+    rules_run(html, collected);
+    facts_appendix(
+        html,
+        collected,
+        ("appendix-d", "Appendix D: fact index", "summary"),
+        "There are none.",
+    );
+    html.raw("<section id=\"appendix-e\">")
+        .element("h2", "Appendix E: engineers' notes");
+    html.element(
+        "p",
+        "This report is made of data alone: it holds no notes, so that none has lost its issue.",
+    );
+    html.raw("</section>\n");
+}
+
+fn facts_appendix(
+    html: &mut Html,
+    collected: &Collected,
+    (id, title, context): (&str, &str, &str),
+    empty: &str,
+) {
+    html.raw("<section id=\"")
+        .raw(id)
+        .raw("\">")
+        .element("h2", title);
+    let facts = rows_where(collected, |of| of == context);
+    match facts.is_empty() {
+        true => {
+            html.element("p", empty);
         }
-        html.raw("</section>\n");
+        false => fact_table(html, title, &facts),
     }
+    html.raw("</section>\n");
+}
+
+/// What each rule looked at. A rule that was skipped or declined everywhere is no pass.
+fn rules_run(html: &mut Html, collected: &Collected) {
+    html.raw("<section id=\"appendix-c\">")
+        .element("h2", "Appendix C: rules run");
+    if collected.rules.is_empty() {
+        html.element("p", "What each rule did is not known: see the notices.");
+        html.raw("</section>\n");
+        return;
+    }
+    html.element(
+        "p",
+        "Counts are of equipment, or of groups of it. What was declined (an input is missing in part, or not trusted) or skipped \
+         (an input is not there) is no pass.",
+    );
+    table(
+        html,
+        "Rules",
+        &[
+            "Rule",
+            "Looks for",
+            "Fault",
+            "Warning",
+            "Passed",
+            "Declined",
+            "Skipped",
+        ],
+        collected.rules.iter().map(|row| {
+            [
+                "rule", "title", "fault", "warn", "passed", "declined", "skipped",
+            ]
+            .map(|key| figure(&row[key]))
+            .to_vec()
+        }),
+    );
+    html.raw("</section>\n");
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::capability::CapabilityAccess;
 use super::stored_trends::{no_store, refused, zone};
 use super::trend_answer::{clock_text, picture_json};
-use super::trend_request::{MILLISECOND, own_facility};
+use super::trend_request::own_facility;
 use super::{Arguments, CallContext, ToolError};
-use crate::plot::{Picture, ResidualChart, ResidualTrace, TimeAxis};
+use crate::plot::{Picture, ResidualChart};
 
 /// Findings that an error names.
 const NAMED: usize = 20;
@@ -63,8 +63,7 @@ impl DriftRequest {
         let found = access.drift_traces(context, self.run.clone()).await;
         let mut found = found.ok_or_else(no_store)?.map_err(refused)?;
         let traces = found.remove(&self.finding).unwrap_or_default();
-        let stamps = || traces.iter().flat_map(|trace| trace.stamps.iter().copied());
-        let (Some(first), Some(last)) = (stamps().min(), stamps().max()) else {
+        if traces.iter().all(|trace| trace.stamps.is_empty()) {
             let known: Vec<String> = found.into_keys().take(NAMED).collect();
             let message = match known.is_empty() {
                 true => "This run of drift scored nothing of the equipment; the capability drift says why.".to_owned(),
@@ -75,22 +74,9 @@ impl DriftRequest {
                 .with("available", known));
         };
         let zone = zone(access, context, &self.facility).await?;
-        let millis = |stamp: i64| stamp.div_euclid(MILLISECOND);
         let name = zone.map(|zone| zone.name());
-        let traces = traces.into_iter().map(|trace| ResidualTrace {
-            name: trace.name,
-            units: trace.unit,
-            times: trace.stamps.into_iter().map(millis).collect(),
-            residuals: trace.residuals,
-            sigma: trace.sigma,
-            drift: trace.drift,
-            alarm_at: trace.alarm_at.map(millis),
-        });
-        Ok(ResidualChart {
-            title: self.finding.clone(),
-            axis: TimeAxis::of_wall_clock(millis(first), millis(last), name),
-            traces: traces.collect(),
-        })
+        ResidualChart::of_traces(&self.finding, name, traces)
+            .ok_or_else(|| ToolError::invalid_params("The finding has no residuals."))
     }
 
     /// What is told beside the picture.

@@ -4,6 +4,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
+use crate::drift::building;
 use crate::rcx_report::{config, yard};
 use crate::store_yard::StoreYard;
 
@@ -16,22 +17,17 @@ fn report(arguments: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-fn written(yard: &StoreYard, report_section: serde_json::Value) -> String {
+fn written(yard: &StoreYard, config: &serde_json::Value, more: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("reports");
     let file = folder.path().join("hq.json");
-    std::fs::write(&file, config(report_section).to_string()).expect("a file");
+    std::fs::write(&file, config.to_string()).expect("a file");
     let path = |path: &std::path::Path| path.to_str().expect("a path").to_owned();
-    let output = report(&[
-        "--facility",
-        "hq",
-        "--store",
-        &path(yard.root()),
-        "--out",
-        &path(&out),
-        "--run-config",
-        &path(&file),
-    ]);
+    let (store, folder, file) = (path(yard.root()), path(&out), path(&file));
+    let mut arguments = vec!["--facility", "hq", "--store", &store, "--out", &folder];
+    arguments.extend(["--run-config", &file]);
+    arguments.extend(more);
+    let output = report(&arguments);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let expected = out.join("hq-report.html");
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -44,10 +40,11 @@ fn a_report_is_one_file_with_its_issues_pictures_and_facts() {
     let yard = yard();
     let page = written(
         &yard,
-        json!({"rcx": {
+        &config(json!({"rcx": {
             "loads": {"AHU-1": {"heating_capacity_kbtuh": 500}, "AHU-2": {"heating_capacity_kbtuh": 200}},
             "references": {"AHU-2": {"supply_air_temp": {"equip": "LOGGER"}}},
-        }}),
+        }})),
+        &[],
     );
     assert!(page.starts_with("<!doctype html>"));
     for part in [
@@ -58,6 +55,9 @@ fn a_report_is_one_file_with_its_issues_pictures_and_facts() {
         "Conditional on these sensors; check them first",
         "Sensors against their references",
         "Appendix B: assumptions used",
+        "Appendix C: rules run",
+        "<td>leaking_valve</td>",
+        "Appendix E: engineers&#39; notes",
         "reheat gas and the cooling that undoes it (simultaneous_heat_cool)",
     ] {
         assert!(page.contains(part), "{part} is not in the report");
@@ -78,6 +78,32 @@ fn a_report_is_one_file_with_its_issues_pictures_and_facts() {
     assert!(page.contains("<svg"), "no picture");
     for foreign in ["<script", "http-equiv=\"refresh", "src=\"http", "@import"] {
         assert!(!page.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn a_drift_shows_what_it_measured_less_what_was_expected() {
+    let config = json!({
+        "source": {"kind": "store", "facility_id": "hq"},
+        "equipment": [{"class": "AHU"}],
+        "rules": ["supply_air_control"],
+        "drift": {"families": [{"class": "AHU", "family": "ahu",
+            "reference": {"period": ["2024-03-01", "2024-04-09 23:00"]}}]},
+    });
+    // These trends are smoother than any real ones.
+    let page = written(&building(), &config, &["--min-trust", "0"]);
+    let (_, issue) = page
+        .split_once("<section class=\"issue\"")
+        .expect("an issue");
+    let (issue, _) = issue.split_once("</section>").expect("its end");
+    for part in [
+        "<h2>Issue 1: Fan efficiency drift on AHU-1</h2>",
+        "<svg",
+        "measured less expected",
+        "Measured less expected by the known-good time, ",
+        " of ahu:fan_efficiency_drift@AHU-1; since 2024-0",
+    ] {
+        assert!(issue.contains(part), "{part} is not in {issue}");
     }
 }
 

@@ -96,7 +96,7 @@ impl Capability for RcxReport {
         call: &Call<'_>,
         arguments: &Map<String, Value>,
     ) -> Result<CapabilityResult, CapabilityError> {
-        let RcxRun { run, report } = RcxRun::of(call, arguments)?;
+        let RcxRun { run, report, .. } = RcxRun::of(call, arguments)?;
         let top_issues = run.ground.config.report.top_issues;
         let page = call.page_of(
             Page::sized_by("top_n", MOST_ISSUES, arguments),

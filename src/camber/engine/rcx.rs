@@ -1,8 +1,10 @@
 //! The report of issues over a facility's stored trends (RCx report §2).
 
+use std::collections::BTreeMap;
+
+use niagara_analytics::drift::{DriftOutcome, Trace};
 use niagara_analytics::rcx::{Report, ReportInput, Words};
 use niagara_analytics::run_config::DriftReference;
-use niagara_analytics::runner::Finding;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use serde_json::{Map, Value};
 
@@ -16,6 +18,8 @@ use crate::camber::result::counted;
 pub struct RcxRun<'a> {
     pub run: RuleRun<'a>,
     pub report: Report,
+    /// Residuals behind the findings of drift, by finding id.
+    pub traces: BTreeMap<String, Vec<Trace>>,
 }
 
 impl<'a> RcxRun<'a> {
@@ -60,7 +64,7 @@ impl<'a> RcxRun<'a> {
             frames: &run.frames,
             outcome: &run.outcome,
             comparisons: &run.comparisons,
-            drift: &drifts,
+            drift: &drifts.findings,
             topology: topology.as_ref(),
             from_store: true,
             words: &DataWords(call),
@@ -69,18 +73,22 @@ impl<'a> RcxRun<'a> {
             cancelled: &|| call.watch.is_over(),
         })
         .map_err(|_| call.watch.overdue())?;
-        Ok(Self { run, report })
+        Ok(Self {
+            run,
+            report,
+            traces: drifts.traces,
+        })
     }
 }
 
-/// Findings of the drift section of the configuration, of the families whose references are part of the run.
-fn drifts(call: &Call<'_>, run: &mut RuleRun<'_>) -> Result<Vec<Finding>, CapabilityError> {
+/// What the drift section of the configuration finds, of the families whose references are part of the run.
+fn drifts(call: &Call<'_>, run: &mut RuleRun<'_>) -> Result<DriftOutcome, CapabilityError> {
     let is_written = match run.ground.config.raw("drift") {
         Some(Value::Object(fields)) => !fields.is_empty(),
         _ => false,
     };
     let Some(section) = run.ground.config.drift.clone().filter(|_| is_written) else {
-        return Ok(Vec::new());
+        return Ok(DriftOutcome::default());
     };
     let mut entries = section
         .resolved(None, None)
@@ -101,14 +109,13 @@ fn drifts(call: &Call<'_>, run: &mut RuleRun<'_>) -> Result<Vec<Finding>, Capabi
         ));
     }
     if entries.is_empty() {
-        return Ok(Vec::new());
+        return Ok(DriftOutcome::default());
     }
     if entries.iter().any(|entry| entry.reference.is_none()) {
         drift::note_frozen(&mut run.ground);
     }
     let run_id = section.run_id.unwrap_or_default();
-    let outcome = drift::outcome(call, &run.ground, &run.frames, &entries, &run_id, None)?;
-    Ok(outcome.findings)
+    drift::outcome(call, &run.ground, &run.frames, &entries, &run_id, None)
 }
 
 /// SHA-1 in hex digits: it names the causes of issues, as the reference does, and secures nothing.
