@@ -2,7 +2,10 @@
 //!
 //! Every data set that the reference generates without a network runs with a configuration that names every class and rule,
 //! with that one and sizes, prices and a written reset, and with its packaged one; seeded variations run without a
-//! configuration and with sizes. All run without a trust floor: what a floor declines is compared by the rules themselves.
+//! configuration and with sizes. Fleets run along their topology too (chains, and links of a reset with its rogue zones), and
+//! air handlers with outdoor sensors of their own against each other, against a file for the site, against one for a sensor,
+//! and with prices of energies, volumes and masses. All run without a trust floor: what a floor declines is compared by the
+//! rules themselves.
 //!
 //! What differs on purpose, by the line of `camber-capabilities.txt`:
 //!
@@ -12,14 +15,17 @@
 //!   the whole, the section `mv`) are not compared.
 //! - line 72: the reference gives all issues at once, here they are pages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use niagara_bridge::camber::run_config::RunConfigs;
 use niagara_bridge::camber::{CallerPolicy, CapabilityRegistry, Watch, Workspace};
-use niagara_bridge::trends::store::{FacilityId, TrendStore};
+use niagara_bridge::trends::store::wall_clock::{HOUR, iso, parse_bound};
+use niagara_bridge::trends::store::writer::Registration;
+use niagara_bridge::trends::store::{EquipmentRows, FacilityId, RoleColumn, TrendStore};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +36,10 @@ const VARIATIONS: usize = 12;
 
 /// Facilities whose report the reference refuses for a fault of its own (`internal`, with and without sizes).
 const REFUSED_THERE: [&str; 2] = ["v-002", "v-010"];
+
+/// Air handlers of which one has an outdoor sensor that reads too warm, and the file of a sound one beside the configuration.
+const OUTDOORS: &str = "outdoors";
+const OUTDOOR_FILE: &str = "outdoor.csv";
 
 /// Numbers are equal to this share.
 const TOLERANCE: f64 = 1e-6;
@@ -224,6 +234,10 @@ fn compare(
     if run.has_drift() {
         return our_issues.len();
     }
+    let (one, other) = (relations(our), relations(their));
+    if one != other {
+        tell(format!("links and chains {one:?} against {other:?}"));
+    }
     for key in ["kpis", "period", "site", "from_config"] {
         if !same(&our[key], &their[key]) {
             tell(format!("{key} {} against {}", our[key], their[key]));
@@ -243,6 +257,24 @@ fn compare(
         ));
     }
     our_issues.len()
+}
+
+/// How many links (U), chains (Z) and gaps of chains (G) the index tells of each part of the report.
+fn relations(data: &Value) -> BTreeMap<(String, String), usize> {
+    let mut counts = BTreeMap::new();
+    for row in data["fact_index"].as_array().expect("facts") {
+        let (letter, context) = row["id"]
+            .as_str()
+            .and_then(|id| id.split_once('@'))
+            .expect("an id");
+        let letter = letter.trim_end_matches(|end: char| end.is_ascii_digit());
+        let context = context.rsplit_once('-').map_or(context, |(own, _)| own);
+        if ["U", "Z", "G"].contains(&letter) {
+            let key = (letter.to_owned(), context.to_owned());
+            *counts.entry(key).or_default() += 1;
+        }
+    }
+    counts
 }
 
 fn same(our: &Value, their: &Value) -> bool {
@@ -351,14 +383,136 @@ fn runs(
         let whole = |with_sizes| Some(whole_config(store, path, facility, rules, with_sizes));
         match facility.starts_with("ds-") {
             true => {
+                let packaged = packaged(path, facility);
+                let topology = packaged.as_ref().map(|config| config["topology"].clone());
                 add("every rule", whole(false));
-                add("packaged", packaged(path, facility));
+                add("packaged", packaged);
+                if let Some(topology) = topology.filter(Value::is_object) {
+                    let related = with(whole(true), "topology", topology);
+                    add("along the topology", related);
+                }
+            }
+            false if facility == OUTDOORS => {
+                for (kind, section, value) in outdoor_sections() {
+                    add(
+                        kind,
+                        whole(true).map(|mut config| {
+                            config["report"]["rcx"][section] = value;
+                            config
+                        }),
+                    );
+                }
             }
             false => add("no configuration", None),
         }
         add("with sizes", whole(true));
     }
     runs
+}
+
+fn with(config: Option<Value>, key: &str, value: Value) -> Option<Value> {
+    let mut config = config?;
+    config[key] = value;
+    Some(config)
+}
+
+/// What the report of the air handlers with outdoor sensors of their own is told.
+fn outdoor_sections() -> Vec<(&'static str, &'static str, Value)> {
+    let file = json!({"csv": OUTDOOR_FILE, "time_col": "time", "value_col": "oat"});
+    vec![
+        ("outdoor file", "oat_reference", file.clone()),
+        (
+            "outdoor file for all",
+            "references",
+            json!({"*": {"oat": file}}),
+        ),
+        (
+            "outdoor file for one",
+            "references",
+            json!({"AHU-3": {"oat": file}}),
+        ),
+        (
+            "price of a volume",
+            "price",
+            json!({"electricity": {"rate": 210, "per": "MWh"}, "gas": {"rate": 9, "per": "Mcf", "heat_content": "1030 Btu/ft3"}}),
+        ),
+        (
+            "price of a cubic metre",
+            "price",
+            json!({"electricity_per_kwh": 0.2, "gas": {"rate": 0.4, "per": "m3", "heat_content": "37 MJ/m3"}}),
+        ),
+        (
+            "price of a mass",
+            "price",
+            json!({"electricity": {"rate": 60, "per": "GJ"}, "gas": {"rate": 14, "per": "klb", "enthalpy": "1194 Btu/lb"}}),
+        ),
+    ]
+}
+
+/// Four air handlers alike, of which the third has an outdoor sensor that reads 6 °F high.
+fn write_outdoors(store: &TrendStore, folder: &Path) {
+    const HOURS: i64 = 60 * 24;
+    let begin = parse_bound("2024-06-03").expect("a date");
+    let odd = |hour: i64, salt: i64| ((hour * 37 + salt * 11) % 101) as f64 / 50.0 - 1.0;
+    let outside = |hour: i64| {
+        let phase = (hour - 9) as f64 * std::f64::consts::TAU / 24.0;
+        62.0 + 16.0 * phase.sin() + 0.4 * odd(hour, 7)
+    };
+    let on = |hour: i64| hour / 24 % 7 < 5 && (6..18).contains(&(hour % 24));
+    let when = |is: bool, yes: f64, no: f64| if is { yes } else { no };
+    let rows: Vec<EquipmentRows> = [0.0, 0.1, 6.0, -0.2]
+        .into_iter()
+        .zip(1..)
+        .map(|(error, number)| {
+            let column = |role: &str, value: &dyn Fn(i64) -> f64| RoleColumn {
+                role: role.to_owned(),
+                stamps: (0..HOURS).map(|hour| begin + hour * HOUR).collect(),
+                values: (0..HOURS).map(value).collect(),
+            };
+            let noise = |hour: i64, salt: i64| 0.3 * odd(hour, 10 * number + salt);
+            let both = |hour: i64| on(hour) && (8..11).contains(&(hour % 24));
+            EquipmentRows {
+                equip: format!("AHU-{number}"),
+                equip_class: "AHU".to_owned(),
+                columns: vec![
+                    column("oat", &|hour| outside(hour) + error + noise(hour, 1)),
+                    column("supply_fan_status", &|hour| when(on(hour), 1.0, 0.0)),
+                    column("supply_air_temp", &|hour| {
+                        when(on(hour), 55.0, 72.0) + noise(hour, 2)
+                    }),
+                    column("return_air_temp", &|hour| 73.0 + noise(hour, 3)),
+                    column("mixed_air_temp", &|hour| {
+                        0.3 * outside(hour) + 51.1 + noise(hour, 4)
+                    }),
+                    column("oa_damper", &|hour| {
+                        when(on(hour), 30.0 + noise(hour, 5), 0.0)
+                    }),
+                    column("cool_valve", &|hour| {
+                        when(on(hour), 40.0 + noise(hour, 6), 0.0)
+                    }),
+                    column("heat_valve", &|hour| {
+                        when(both(hour), 30.0 + noise(hour, 8), 0.0)
+                    }),
+                ],
+            }
+        })
+        .collect();
+    let registration = Registration::active(Some("Outdoors"), Some("America/Chicago"));
+    store
+        .writer(Duration::from_secs(10))
+        .expect("the lock of the store")
+        .append(
+            &FacilityId::parse(OUTDOORS).expect("an id"),
+            &rows,
+            Some(&registration),
+        )
+        .expect("an append");
+    let mut text = "time,oat\n".to_owned();
+    for hour in 0..HOURS {
+        let stamp = iso(begin + hour * HOUR);
+        writeln!(text, "{stamp},{:.2}", outside(hour)).expect("text");
+    }
+    std::fs::write(folder.join(OUTDOOR_FILE), text).expect("a file");
 }
 
 #[tokio::test]
@@ -377,9 +531,11 @@ async fn camber_and_we_rank_the_same_issues() {
         Path::new("0"),
         Path::new(&count),
     ]);
-    let facilities: Vec<String> =
+    let mut facilities: Vec<String> =
         serde_json::from_value(observe(python).await["facilities"].clone()).expect("facilities");
     let store = Arc::new(TrendStore::open(&path).expect("a store"));
+    write_outdoors(&store, folder.path());
+    facilities.push(OUTDOORS.to_owned());
     let rules = our_rules();
     let runs = runs(&store, &path, &facilities, &rules);
     let theirs = theirs(&peers, &path, folder.path(), &runs).await;

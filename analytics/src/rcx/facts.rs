@@ -426,14 +426,11 @@ fn of_issue(
             Value::Object(data),
         );
     }
-    if let Some(action) = &issue.action {
-        add(
-            ('R', "action"),
-            equip,
-            format!("Recommended: {action}"),
-            Value::Null,
-        );
-    }
+    let action = match &issue.action {
+        Some(action) => format!("Recommended: {action}"),
+        None => "No action is packaged for it: an engineer has to say what to do".to_owned(),
+    };
+    add(('R', "action"), equip, action, Value::Null);
     for why in &issue.why {
         add(('W', "why"), equip, why.clone(), Value::Null);
     }

@@ -115,7 +115,7 @@ pub(super) fn all<'a>(input: &ReportInput<'a>, sources: &[OutdoorSource]) -> Vec
             .made
             .iter()
             .filter(|made| points.contains_key(&(made.equip.clone(), made.role.clone())))
-            .map(|made| of_comparison(input, made, None)),
+            .map(|made| of_comparison(input, made, scope_of_point(made, sources))),
     );
     items.extend(input.drift.iter().map(|found| of_drift(input, found)));
     items
@@ -238,6 +238,17 @@ fn outdoor_items<'a>(input: &ReportInput<'a>, sources: &[OutdoorSource]) -> Vec<
             Some(item)
         })
         .collect()
+}
+
+/// An outdoor sensor is told of by those that read it, where there are several; other sensors by their roles.
+fn scope_of_point(made: &Comparison, sources: &[OutdoorSource]) -> Option<Vec<String>> {
+    if made.role != OUTDOOR || sources.len() < 2 {
+        return None;
+    }
+    let own = sources
+        .iter()
+        .find(|source| source.equips.contains(&made.equip));
+    Some(own.map_or_else(|| vec![made.equip.clone()], |source| source.equips.clone()))
 }
 
 /// The median of all sources at each stamp of any.

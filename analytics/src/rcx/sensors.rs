@@ -118,14 +118,17 @@ fn of_comparison(input: &ReportInput<'_>, place: usize, item: &Item<'_>) -> Opti
         None if SHARED.contains(&role) => Reach::Site,
         None => Reach::Equips([item.equip.to_string()].into()),
     };
+    // What it is compared with: a sensor may have two references.
+    let against = item.verdict.summary.split(": ").next().unwrap_or_default();
     Some(Cause {
         roles: vec![role.to_owned()],
         reach,
         label: format!(
-            "{} {} ({})",
+            "{} {} ({}), {}",
             input.words.name(&item.equip),
             item.rule,
-            item.severity()
+            item.severity(),
+            input.words.text(against)
         ),
         item: Some(place),
     })

@@ -295,6 +295,46 @@ impl MeterUnit {
     }
 }
 
+/// kBtu of the unit that a price is per: `per`, with `heat_content` of a volume or `enthalpy` of a mass.
+///
+/// # Errors
+/// The unit is unknown, may be one of two, or a volume or mass has no heat.
+pub(super) fn kbtu_of_price(price: &Section<'_>) -> Result<f64, ConfigError> {
+    let per = price.required_text("per")?;
+    let ambiguous = |meanings: &str| Err(price.refuse("per", format!("{per:?} {meanings}")));
+    let lower = per.to_lowercase();
+    let name = match lower.as_str() {
+        "mbtu" => return ambiguous("is a thousand Btu or a million; write kBtu or MMBtu"),
+        "mlb" => return ambiguous("is a thousand pounds or a million; write klb"),
+        "dth" | "dekatherm" | "dekatherms" => "mmbtu",
+        other => match other.strip_suffix('s') {
+            Some(one @ ("therm" | "ton-hour" | "lb" | "klb")) => one,
+            _ => other,
+        },
+    };
+    let heat = |key: &str, example: &str, read: fn(&str) -> Result<f64, String>| {
+        let text = price.text(key)?.ok_or_else(|| {
+            let missing = format!("{per:?} is no energy: give what one holds, such as {example}");
+            price.refuse(key, missing)
+        })?;
+        read(text).map_err(|problem| price.refuse(key, problem))
+    };
+    let energy = ENERGIES.iter().find(|(known, _)| *known == name);
+    let volume = VOLUMES.iter().find(|(names, _)| names.contains(&name));
+    let mass = MASSES.iter().find(|(known, _)| *known == name);
+    match (energy, volume, mass) {
+        (Some((_, kbtu)), _, _) => Ok(*kbtu),
+        (_, Some((_, cubic_feet)), _) => {
+            Ok(cubic_feet * heat("heat_content", "\"1037 Btu/ft3\"", heat_content)?)
+        }
+        (_, _, Some((_, pounds))) => Ok(pounds * heat("enthalpy", "\"1194 Btu/lb\"", enthalpy)?),
+        _ => Err(price.refuse(
+            "per",
+            format!("{per:?} is no unit; units are {}", BILLED.join(", ")),
+        )),
+    }
+}
+
 /// Reads `1194 Btu/lb` as kBtu per pound.
 fn enthalpy(text: &str) -> Result<f64, String> {
     let unreadable = || format!("{text:?} is no heat of a mass, such as 1194 Btu/lb");

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::mv_units::{self, kbtu_of_price};
 use super::section::{ConfigError, Section};
 use crate::occupancy::Schedule;
 
@@ -415,7 +416,7 @@ fn read_price(section: &Section<'_>) -> Result<EnergyPrice, ConfigError> {
         electricity_per_kwh: of_fuel(
             "electricity_per_kwh",
             "electricity",
-            KBTU_PER_KWH,
+            mv_units::KBTU_PER_KWH,
             usual.electricity_per_kwh,
         )?,
         gas_per_therm: of_fuel("gas_per_therm", "gas", KBTU_PER_THERM, usual.gas_per_therm)?,
@@ -423,73 +424,13 @@ fn read_price(section: &Section<'_>) -> Result<EnergyPrice, ConfigError> {
     })
 }
 
-/// kBtu of one unit of energy, or of one unit of volume or mass with what it holds.
-const ENERGY_UNITS: [(&str, f64); 12] = [
-    ("wh", KBTU_PER_KWH / 1000.0),
-    ("kwh", KBTU_PER_KWH),
-    ("mwh", KBTU_PER_KWH * 1000.0),
-    ("kj", 0.947_817_12e-3),
-    ("mj", 0.947_817_12),
-    ("gj", 947.817_12),
-    ("btu", 1e-3),
-    ("kbtu", 1.0),
-    ("mbtu", 1.0),
-    ("mmbtu", 1000.0),
-    ("therm", KBTU_PER_THERM),
-    ("dth", 1000.0),
-];
-/// Units of volume, in cubic feet or, the last, cubic metres; of steam, in pounds.
-const VOLUMES: [(&str, f64); 4] = [("cf", 1.0), ("ccf", 100.0), ("mcf", 1000.0), ("m3", 1.0)];
-const MASSES: [(&str, f64); 3] = [("lb", 1.0), ("klb", 1000.0), ("mlb", 1000.0)];
-
 /// What a kBtu costs by a rate per any unit.
 fn per_kbtu(section: &Section<'_>) -> Result<f64, ConfigError> {
     section.only(&["rate", "per", "heat_content", "enthalpy"])?;
     let rate = section
         .number_within("rate", 0.0, f64::MAX)?
         .ok_or_else(|| section.refuse("rate", "it is missing; give a number"))?;
-    let per = section.required_text("per")?;
-    let named = |units: &[(&str, f64)]| {
-        let per = per.to_lowercase();
-        let per = per.trim_end_matches('s');
-        units
-            .iter()
-            .find(|(name, _)| *name == per)
-            .map(|(_, size)| *size)
-    };
-    let held = |key: &str| {
-        section
-            .number_within(key, f64::MIN_POSITIVE, f64::MAX)?
-            .ok_or_else(|| {
-                section.refuse(
-                    key,
-                    format!("{per:?} is no energy: give what one unit holds, in Btu (MJ per m3)"),
-                )
-            })
-    };
-    let kbtu = if let Some(energy) = named(&ENERGY_UNITS) {
-        energy
-    } else if let Some(volume) = named(&VOLUMES) {
-        let content = held("heat_content")?;
-        match per.eq_ignore_ascii_case("m3") {
-            true => volume * content * 0.947_817_12,
-            false => volume * content / 1000.0,
-        }
-    } else if let Some(mass) = named(&MASSES) {
-        mass * held("enthalpy")? / 1000.0
-    } else {
-        let known: Vec<&str> = ENERGY_UNITS
-            .iter()
-            .chain(&VOLUMES)
-            .chain(&MASSES)
-            .map(|(name, _)| *name)
-            .collect();
-        return Err(section.refuse(
-            "per",
-            format!("{per:?} is no unit; units are {}", known.join(", ")),
-        ));
-    };
-    Ok(rate / kbtu)
+    Ok(rate / kbtu_of_price(section)?)
 }
 
 #[cfg(test)]
@@ -554,11 +495,50 @@ mod tests {
     fn rates_of_any_unit_become_those_of_the_models() {
         let options = read(json!({"price": {
             "electricity": {"rate": 150, "per": "MWh"},
-            "gas": {"rate": 10, "per": "Mcf", "heat_content": 1000},
+            "gas": {"rate": 10, "per": "Mcf", "heat_content": "1000 Btu/ft3"},
         }}))
         .unwrap();
         assert!((options.price.electricity_per_kwh - 0.15).abs() < 1e-12);
         assert!((options.price.gas_per_therm - 1.0).abs() < 1e-12);
+        // Each of 9 $, as the reference converts it to a therm.
+        for (gas, therm) in [
+            (json!({"per": "Wh"}), 263_763.963_154_98),
+            (json!({"per": "GJ"}), 0.949_550_267_358),
+            (json!({"per": "dth"}), 0.9),
+            (json!({"per": "ton-hours"}), 75.0),
+            (
+                json!({"per": "MCF", "heat_content": "1030 Btu/ft3"}),
+                0.873_786_407_766_990_1,
+            ),
+            (
+                json!({"per": "CCF", "heat_content": "1.03 kBtu/ft3"}),
+                8.737_864_077_669_903,
+            ),
+            (
+                json!({"per": "ft3", "heat_content": "10.3 therm/Mcf"}),
+                873.786_407_766_990_2,
+            ),
+            (
+                json!({"per": "m3", "heat_content": "37 MJ/m3"}),
+                25.663_520_739_405_4,
+            ),
+            (
+                json!({"per": "klb", "enthalpy": "1194 Btu/lb"}),
+                0.753_768_844_221_105_5,
+            ),
+            (
+                json!({"per": "kg", "enthalpy": "2.7 MJ/kg"}),
+                351.685_284_206_666_7,
+            ),
+        ] {
+            let mut gas = gas;
+            gas["rate"] = json!(9);
+            let found = read(json!({"price": {"gas": gas}}))
+                .unwrap()
+                .price
+                .gas_per_therm;
+            assert!((found - therm).abs() < 1e-9 * therm, "{gas}: {found}");
+        }
     }
 
     #[test]
@@ -576,6 +556,18 @@ mod tests {
             (
                 json!({"price": {"gas": {"rate": 1, "per": "ccf"}}}),
                 "heat_content",
+            ),
+            (
+                json!({"price": {"gas": {"rate": 1, "per": "ccf", "heat_content": 1030}}}),
+                "heat_content",
+            ),
+            (
+                json!({"price": {"gas": {"rate": 1, "per": "klb"}}}),
+                "enthalpy",
+            ),
+            (
+                json!({"price": {"gas": {"rate": 1, "per": "MBtu"}}}),
+                "kBtu or MMBtu",
             ),
             (
                 json!({"price": {"gas": {"rate": 1, "per": "bale"}}}),
