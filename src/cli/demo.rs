@@ -115,6 +115,21 @@ pub const RUN_CONFIG: &str = include_str!("../../knowledge/harborview-run.yaml")
 /// The month in which a station is started whose history [`RUN_CONFIG`] has its dates of, counted from the year 0.
 const MONTH_OF_RUN_CONFIG: i32 = 2026 * 12 + 11;
 
+/// What the supply-air sensor of AHU-3 did at its fan (FAULTS.md, fault 3), with the dates of [`RUN_CONFIG`]: while it read too
+/// warm, the boxes took less of the air that was too cold, so that the saving since it was recalibrated is below zero.
+pub const FAN_PROJECT: &str = r#"# The supply-air sensor of ahu-3 read too warm in the period, until it was recalibrated: its boxes took less of air that was
+# too cold, and since then its fan moves more of it again, a saving below zero. (Heat was wasted at the boxes instead.)
+- class: AHU
+  role: power
+  units: kW
+  model: cp_driver
+  drivers: [weekday]
+  method: forecast
+  kernel: exact
+  period: ["2026-04-01", "2026-07-31"]
+  reporting_period: ["2026-08-01", "2026-09-30"]
+"#;
+
 /// Days of the demo station's history; those behind the baseline year are reported.
 const HISTORY_DAYS: i64 = 400;
 const BASELINE_DAYS: i64 = 365;
@@ -123,13 +138,17 @@ const BASELINE_DAYS: i64 = 365;
 fn take_run_config(data_dir: &Path, now: DateTime<Utc>) -> anyhow::Result<PathBuf> {
     let file = data_dir.join("harborview-run.yaml");
     if !file.exists() {
-        write_whole(&file, &with_savings(&run_config(now), now.date_naive()))?;
+        let fans = dated(FAN_PROJECT, now);
+        write_whole(
+            &file,
+            &with_savings(&run_config(now), &fans, now.date_naive()),
+        )?;
     }
     Ok(file)
 }
 
-/// The run configuration whose meters have a baseline year and the days behind it, in kBtu.
-fn with_savings(config: &str, today: NaiveDate) -> String {
+/// The run configuration whose meters have a baseline year and the days behind it, in kBtu, and the project of the fans.
+fn with_savings(config: &str, fans: &str, today: NaiveDate) -> String {
     let before = |days: i64| today - TimeDelta::days(days);
     let (first, last) = (before(HISTORY_DAYS - 1), before(1));
     let year_end = first + TimeDelta::days(BASELINE_DAYS - 1);
@@ -139,18 +158,23 @@ fn with_savings(config: &str, today: NaiveDate) -> String {
         &format!(
             "units: ip\nmv:\n- class: Meter\n  role: power\n  units: kW\n  model: cp_driver\n  drivers: [weekday]\n\
              \x20 method: forecast\n  kernel: exact\n\
-             \x20 period: ['{first}', '{year_end}']\n  reporting_period: ['{reporting}', '{last}']\n"
+             \x20 period: ['{first}', '{year_end}']\n  reporting_period: ['{reporting}', '{last}']\n{fans}"
         ),
     )
 }
 
 /// The run configuration of a station that is started now: its dates are moved by whole months, as the planted faults are.
 pub fn run_config(now: DateTime<Utc>) -> String {
+    dated(RUN_CONFIG, now)
+}
+
+/// A text whose dates are those of a station that is started now.
+fn dated(text: &str, now: DateTime<Utc>) -> String {
     let local = now.with_timezone(&chrono_tz::America::New_York);
     let month = local.year() * 12 + i32::try_from(local.month()).unwrap_or_default();
     let later = month - MONTH_OF_RUN_CONFIG;
     // Only quoted texts are dates.
-    let parts = RUN_CONFIG.split('"').map(|part| moved(part, later));
+    let parts = text.split('"').map(|part| moved(part, later));
     parts.collect::<Vec<_>>().join("\"")
 }
 
@@ -391,6 +415,18 @@ mod tests {
             (current.start.as_deref(), current.end.as_deref()),
             (Some("2025-06-01"), Some("2025-10-01"))
         );
+    }
+
+    #[test]
+    fn the_project_of_the_demo_is_read_with_the_dates_of_its_station() {
+        let now: DateTime<Utc> = "2026-12-31T22:00:00Z".parse().expect("a time");
+        let folder = tempfile::tempdir().expect("folder");
+        let file = take_run_config(folder.path(), now).expect("written");
+        let read = crate::camber::run_config::RunConfigFile::read(&file).expect("readable");
+        let entries = read.config.mv_entries().expect("entries");
+        assert_eq!(entries.len(), 2);
+        let text = std::fs::read_to_string(&file).expect("text");
+        assert!(text.contains("  reporting_period: [\"2026-09-01\", \"2026-10-30\"]"));
     }
 
     #[test]
