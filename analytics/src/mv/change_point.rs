@@ -579,6 +579,7 @@ mod tests {
     /// The best of all designs of a kind, each of which is fitted.
     fn of_every_design(kind: ModelKind, temperature: &[f64], energy: &[f64]) -> f64 {
         let search = Search::new(temperature, energy, None, &[]).unwrap();
+        let step = search.grid[1].point - search.grid[0].point;
         let pairs = search.grid.iter().enumerate().flat_map(|(place, heating)| {
             let later = search.grid.iter().skip(place);
             later.map(move |cooling| (heating, cooling))
@@ -591,7 +592,7 @@ mod tests {
                 ModelKind::FourParameter if same => {
                     [Some(&heating.short[..]), Some(&cooling.above[..])]
                 }
-                ModelKind::FiveParameter if !same => {
+                ModelKind::FiveParameter if cooling.point - heating.point >= step => {
                     [Some(&heating.below[..]), Some(&cooling.above[..])]
                 }
                 _ => return None,
