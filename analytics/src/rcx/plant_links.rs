@@ -75,12 +75,7 @@ fn link(
         })
         .is_some()
     });
-    let masks = air_mask(ground, air_item).zip(zone_chains::mask(
-        ground.input,
-        &ground.items,
-        &ground.judgements,
-        plant_item,
-    ));
+    let masks = masks(ground, air_item, plant_item);
     let (overlap, shared_hours) = match &masks {
         None => (None, None),
         Some((of_air, of_plant)) => {
@@ -100,18 +95,15 @@ fn link(
     })
 }
 
-fn air_mask(ground: &Ground<'_>, item: usize) -> Option<Mask> {
-    let place = ground.item(item)?.place?;
+/// The flagged samples of both while the fan of the air handler runs: what the plant lacks at other times it does not feel.
+fn masks(ground: &Ground<'_>, air: usize, plant: usize) -> Option<(Mask, Mask)> {
+    let place = ground.item(air)?.place?;
     let table = ground.input.frames.get(place)?.table();
     let gate = ground.units.get(place)?.fan.as_ref();
-    let mask = zone_chains::root_mask(
-        ground.input,
-        &ground.items,
-        &ground.judgements,
-        item,
-        Chain::SupplyHigh,
-    )?;
-    Some(mask.gated(table, gate))
+    let (input, items, judgements) = (ground.input, &ground.items, &ground.judgements);
+    let of_air = zone_chains::root_mask(input, items, judgements, air, Chain::SupplyHigh)?;
+    let of_plant = zone_chains::mask(input, items, judgements, plant)?;
+    Some((of_air.gated(table, gate), of_plant.gated(table, gate)))
 }
 
 impl PlantLink {

@@ -263,6 +263,40 @@ fn warm_chilled_water_is_linked_to_warm_supply_air() {
 }
 
 #[test]
+fn what_a_plant_lacks_while_the_air_handler_stands_does_not_count() {
+    // Warm for eight hours of every night, and for two of the twelve that the fan runs.
+    let is_warm = |row: usize| matches!(row % 24, 20..|0..4| 6..8);
+    let chiller = unit(
+        "CH-1",
+        "CHILLER",
+        ROWS,
+        vec![
+            ("compressor_status", vec![1.0; ROWS]),
+            (
+                "chw_supply_temp_sp",
+                hourly(|row, _| 44.0 + wiggle(row / 24)),
+            ),
+            (
+                "chw_supply_temp",
+                hourly(|row, _| if is_warm(row) { 52.0 } else { 44.0 } + wiggle(row)),
+            ),
+        ],
+    );
+    let declared = config(json!({
+        "site": "hq",
+        "equipment": [{"class": "AHU"}, {"class": "CHILLER"}],
+        "rules": ["supply_air_control", "chw_supply_tracking"],
+    }));
+    let report = report(&declared, &[air_handler("AHU-1", 8.0), chiller]);
+    let issue = report.issues.iter().find(|issue| issue.equip == "AHU-1");
+    let why = issue.expect("an issue").why.last().expect("a reason");
+    assert!(
+        why.starts_with("Upstream: ") && why.contains("100 % of the plant's"),
+        "{why}"
+    );
+}
+
+#[test]
 fn a_report_without_data_is_a_report() {
     let config = config(
         json!({"site": "hq", "rules": ["supply_air_control"], "report": {"rcx": {"title": "Review"}}}),
