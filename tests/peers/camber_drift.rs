@@ -28,6 +28,7 @@ use niagara_bridge::trends::store::{FacilityId, TrendStore};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::camber_rules::packaged_config;
 use crate::judged_site::{JudgedSite, Stretch};
 use crate::programs::{Peers, observe, script};
 
@@ -435,19 +436,7 @@ fn last_digit(one: f64, other: f64) -> f64 {
 
 /// The packaged configuration of a data set, when it has a drift section.
 fn packaged(store: &Path, facility: &str) -> Option<Value> {
-    let file: Value =
-        serde_json::from_str(include_str!("../../knowledge/camber/dataset-configs.json"))
-            .expect("templates");
-    let set = facility.strip_prefix("ds-")?;
-    let entry = file["configs"]
-        .as_array()?
-        .iter()
-        .find(|entry| entry["id"] == json!(set))?;
-    let mut config = entry["config"].clone();
-    config.get("drift")?;
-    config["source"]["store"] = json!(store);
-    config["source"]["facility_id"] = json!(facility);
-    Some(config)
+    packaged_config(store, facility).filter(|config| config.get("drift").is_some())
 }
 
 async fn ask(peers: &Peers, arguments: &[&Path]) -> Value {

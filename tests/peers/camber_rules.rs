@@ -385,8 +385,8 @@ pub fn whole_config(store: &TrendStore, path: &Path, facility: &str, rules: &[St
     })
 }
 
-/// The packaged configuration of a data set, with the rules that this build has.
-fn packaged(path: &Path, facility: &str, rules: &[String]) -> Option<Value> {
+/// The packaged configuration of a data set, over a store.
+pub fn packaged_config(store: &Path, facility: &str) -> Option<Value> {
     let file: Value =
         serde_json::from_str(include_str!("../../knowledge/camber/dataset-configs.json"))
             .expect("templates");
@@ -396,8 +396,14 @@ fn packaged(path: &Path, facility: &str, rules: &[String]) -> Option<Value> {
         .iter()
         .find(|entry| entry["id"] == json!(set))?;
     let mut config = entry["config"].clone();
-    config["source"]["store"] = json!(path);
+    config["source"]["store"] = json!(store);
     config["source"]["facility_id"] = json!(facility);
+    Some(config)
+}
+
+/// The same with the rules that this build has.
+fn packaged(store: &Path, facility: &str, rules: &[String]) -> Option<Value> {
+    let mut config = packaged_config(store, facility)?;
     let kept = config["rules"].as_array()?.iter().filter(|rule| {
         let name = rule
             .as_str()

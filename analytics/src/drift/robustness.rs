@@ -9,29 +9,9 @@ use super::detector::Inputs;
 use super::{DriftRun, Family, run};
 use crate::RunFrame;
 use crate::frame::RoleFrame;
+use crate::rules::testing::{HOSTILE, hours_from};
 use crate::run_config::{DriftEntry, DriftReference, WrittenWindow};
 use crate::runner::Unscored;
-use crate::wall_clock::{HOUR, parse_bound};
-
-/// Ordinary readings beside everything that breaks arithmetic.
-const VALUES: [f64; 16] = [
-    f64::NAN,
-    f64::NAN,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    1e300,
-    -1e300,
-    5e-324,
-    0.0,
-    -0.0,
-    0.5,
-    1.0,
-    55.0,
-    72.5,
-    80.0,
-    100.0,
-    450.0,
-];
 
 fn entry(family: Family) -> DriftEntry {
     use super::detectors::air_handler::Coil;
@@ -57,29 +37,21 @@ fn roles(family: Family) -> Vec<&'static str> {
 }
 
 fn column(rows: usize) -> impl Strategy<Value = Vec<f64>> {
-    let one = select(VALUES.to_vec()).prop_map(move |value| vec![value; rows]);
-    let mixed = prop::collection::vec(select(VALUES.to_vec()), rows);
+    let one = select(HOSTILE.to_vec()).prop_map(move |value| vec![value; rows]);
+    let mixed = prop::collection::vec(select(HOSTILE.to_vec()), rows);
     let ordinary = prop::collection::vec(0.0..120.0, rows);
     let mostly = prop::collection::vec(
-        prop_oneof![20 => 0.0..120.0, 1 => select(VALUES.to_vec())],
+        prop_oneof![20 => 0.0..120.0, 1 => select(HOSTILE.to_vec())],
         rows,
     );
     prop_oneof![1 => one, 1 => mixed, 3 => ordinary, 3 => mostly]
 }
 
 fn frame(columns: Vec<(String, Vec<f64>)>, rows: usize, sorted: bool) -> RunFrame {
-    let start = parse_bound("2024-03-01").unwrap();
-    let mut stamps: Vec<i64> = (0..)
-        .take(rows)
-        .map(|row: i64| start + row * HOUR)
-        .collect();
-    if !sorted {
-        stamps.reverse();
-    }
     let table = RoleFrame {
         equip: "E".to_owned(),
         equip_class: "CLASS".to_owned(),
-        stamps,
+        stamps: hours_from("2024-03-01", rows, sorted),
         columns: columns.into_iter().collect(),
     };
     RunFrame::of_resampled(table, &[])
@@ -132,7 +104,7 @@ proptest! {
 fn a_single_value_everywhere_and_an_empty_frame_are_borne_by_every_family() {
     for family in Family::ALL {
         for rows in [0, 1, 100] {
-            for value in VALUES {
+            for value in HOSTILE {
                 let columns = roles(family)
                     .into_iter()
                     .map(|role| (role.to_owned(), vec![value; rows]))

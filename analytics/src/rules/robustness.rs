@@ -5,33 +5,15 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
+use super::testing::{HOSTILE, hours_from};
 use super::{Analysis, FleetFrames, RuleCode, air, plant};
 use crate::RuleCatalogue;
 use crate::finding::Flagged;
 use crate::frame::{Frame, RoleFrame};
 use crate::parameters::Parameters;
 use crate::topology::{Provenance, Topology};
-use crate::wall_clock::{HOUR, parse_bound};
 
-/// What stands in a column: ordinary readings beside everything that breaks arithmetic.
-const VALUES: [f64; 16] = [
-    f64::NAN,
-    f64::NAN,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    1e300,
-    -1e300,
-    5e-324,
-    0.0,
-    -0.0,
-    0.5,
-    1.0,
-    55.0,
-    72.5,
-    80.0,
-    100.0,
-    450.0,
-];
+const MONDAY: &str = "2024-03-04";
 
 fn parameters(rule: &RuleCode) -> Parameters {
     Parameters::of(RuleCatalogue::shipped().entry(rule.id).unwrap())
@@ -56,8 +38,8 @@ fn roles(rule: &RuleCode) -> (Vec<String>, Vec<String>) {
 
 /// A column that is all of one value, or a mixture.
 fn column(rows: usize) -> impl Strategy<Value = Vec<f64>> {
-    let one = select(VALUES.to_vec()).prop_map(move |value| vec![value; rows]);
-    let mixed = prop::collection::vec(select(VALUES.to_vec()), rows);
+    let one = select(HOSTILE.to_vec()).prop_map(move |value| vec![value; rows]);
+    let mixed = prop::collection::vec(select(HOSTILE.to_vec()), rows);
     let ordinary = prop::collection::vec(0.0..120.0, rows);
     prop_oneof![one, mixed, ordinary]
 }
@@ -70,21 +52,11 @@ fn table(rule: &RuleCode) -> impl Strategy<Value = RoleFrame> + use<> {
     chosen.prop_flat_map(move |(optional, rows, is_sorted)| {
         let roles: Vec<String> = required.iter().cloned().chain(optional).collect();
         let columns = prop::collection::vec(column(rows), roles.len());
-        columns.prop_map(move |columns| {
-            let start = parse_bound("2024-03-04").unwrap();
-            let mut stamps: Vec<i64> = (0..)
-                .take(rows)
-                .map(|row: i64| start + row * HOUR)
-                .collect();
-            if !is_sorted {
-                stamps.reverse();
-            }
-            RoleFrame {
-                equip: "E".to_owned(),
-                equip_class: String::new(),
-                stamps,
-                columns: roles.iter().cloned().zip(columns).collect(),
-            }
+        columns.prop_map(move |columns| RoleFrame {
+            equip: "E".to_owned(),
+            equip_class: String::new(),
+            stamps: hours_from(MONDAY, rows, is_sorted),
+            columns: roles.iter().cloned().zip(columns).collect(),
         })
     })
 }
@@ -164,14 +136,10 @@ fn an_empty_frame_and_one_of_a_single_value_are_borne_by_every_rule() {
     for rule in air::RULES.iter().chain(plant::RULES) {
         let (required, optional) = roles(rule);
         for rows in [0, 1, 48] {
-            for value in VALUES {
-                let start = parse_bound("2024-03-04").unwrap();
+            for value in HOSTILE {
                 let table = RoleFrame {
                     equip: "E".to_owned(),
-                    stamps: (0..)
-                        .take(rows)
-                        .map(|row: i64| start + row * HOUR)
-                        .collect(),
+                    stamps: hours_from(MONDAY, rows, true),
                     columns: required
                         .iter()
                         .chain(&optional)

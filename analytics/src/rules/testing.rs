@@ -9,6 +9,39 @@ use crate::frame::{Frame, RoleFrame};
 use crate::parameters::Parameters;
 use crate::wall_clock::{HOUR, parse_bound};
 
+/// What stands in a column of hostile frames: ordinary readings beside everything that breaks arithmetic.
+pub(crate) const HOSTILE: [f64; 16] = [
+    f64::NAN,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    1e300,
+    -1e300,
+    5e-324,
+    0.0,
+    -0.0,
+    0.5,
+    1.0,
+    55.0,
+    72.5,
+    80.0,
+    100.0,
+    450.0,
+];
+
+/// Hourly stamps from a date on, in order or backwards.
+pub(crate) fn hours_from(date: &str, rows: usize, is_sorted: bool) -> Vec<i64> {
+    let start = parse_bound(date).unwrap();
+    let mut stamps: Vec<i64> = (0..)
+        .take(rows)
+        .map(|row: i64| start + row * HOUR)
+        .collect();
+    if !is_sorted {
+        stamps.reverse();
+    }
+    stamps
+}
+
 /// A column: its role, and its value by the number of the sample.
 pub(crate) type Column<'a> = (&'a str, &'a dyn Fn(usize) -> f64);
 

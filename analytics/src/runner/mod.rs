@@ -16,7 +16,7 @@ use std::num::NonZeroUsize;
 use serde_json::{Value, json};
 
 use self::applicability::{ClassGate, Missing, Untrusted};
-pub use self::outcome::{Finding, RunOutcome, Skip, SkipReason};
+pub use self::outcome::{Counts, Finding, RunOutcome, Skip, SkipReason};
 pub use self::units::Cancelled;
 use crate::finding::{Metrics, Severity, Verdict};
 use crate::frame::Frame;

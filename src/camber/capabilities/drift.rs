@@ -2,22 +2,20 @@
 
 use std::sync::Arc;
 
-use niagara_analytics::Severity;
 use niagara_analytics::drift::{Diagnosis, Family, FamilyRun};
 use niagara_analytics::runner::Finding;
 use serde_json::{Map, Value, json};
 
-use super::finding_rows::{cited_id, collapsed, scalars, severity_schema};
+use super::finding_rows::{self, collapsed, counts_schema, row_schema, scalars, severity_schema};
 use super::rule_run::untrusted_notice;
 use super::run_arguments;
 use crate::camber::call::Call;
 use crate::camber::capability::{
-    Capability, CapabilityDefinition, closed_object, count, list_of, of_type, whole_object, word,
+    Capability, CapabilityDefinition, closed_object, list_of, of_type, whole_object, word,
 };
 use crate::camber::engine::DriftCall;
 use crate::camber::engine::drift::BaselineSource;
 use crate::camber::error::CapabilityError;
-use crate::camber::hygiene;
 use crate::camber::pages;
 use crate::camber::result::{CapabilityResult, Facts, counted};
 use crate::camber::workspace::PointOrds;
@@ -26,10 +24,6 @@ const NAME: &str = "drift";
 
 /// Rows of each list on a page.
 const PAGE: usize = 25;
-
-/// Findings with a fact of their own, and findings that the summary tells.
-const FACTS: usize = 200;
-const TOLD: usize = 10;
 
 /// The family of equipment that was not judged by any.
 const NO_FAMILY: &str = "none";
@@ -111,32 +105,6 @@ fn output_schema() -> Value {
         ("summary", text()),
         ("detail", json!({"type": "object"})),
     ]);
-    let finding = closed_object(
-        &[
-            "finding_id",
-            "rule",
-            "equip",
-            "severity",
-            "summary",
-            "caveats",
-            "metrics",
-        ],
-        [
-            ("finding_id", text()),
-            ("rule", text()),
-            ("equip", text()),
-            ("severity", severity_schema()),
-            ("summary", text()),
-            ("caveats", list_of(text())),
-            ("metrics", json!({"type": "object"})),
-            ("fact", text()),
-            (
-                "ords",
-                json!({"type": "object", "additionalProperties": {"type": "string"},
-                    "description": "Station points by role, where the site model knows them."}),
-            ),
-        ],
-    );
     whole_object([
         ("facility_id", text()),
         (
@@ -144,17 +112,9 @@ fn output_schema() -> Value {
             json!({"type": "string", "enum": ["baseline_period", "frozen_baselines"]}),
         ),
         ("families", list_of(family)),
-        (
-            "counts",
-            whole_object([
-                ("fault", count()),
-                ("warn", count()),
-                ("info", count()),
-                ("ok", count()),
-            ]),
-        ),
+        ("counts", counts_schema()),
         ("diagnoses", list_of(diagnosis)),
-        ("findings", list_of(finding)),
+        ("findings", list_of(row_schema(false, None))),
         (
             "unevaluated",
             list_of(whole_object([
@@ -207,18 +167,12 @@ impl Capability for DriftCapability {
             &[("facility_id", json!(run.ground.facility.as_str()))],
         );
         let mut sentences = vec![format!("{told} {cite}.")];
-        let mut finding_rows = Vec::with_capacity(findings.len());
-        for (place, finding) in findings.iter().enumerate() {
-            if place >= FACTS {
-                finding_rows.push(rows.row(finding, None));
-                continue;
-            }
-            let (sentence, cite) = rows.fact(finding, &mut facts);
-            if sentences.len() <= TOLD && finding.severity() <= Severity::Warn {
-                sentences.push(format!("{sentence} {cite}."));
-            }
-            finding_rows.push(rows.row(finding, Some(cited_id(&cite))));
-        }
+        let finding_rows = finding_rows::rows(
+            &findings,
+            &mut sentences,
+            |finding| rows.fact(finding, &mut facts),
+            |finding, fact| rows.row(finding, fact),
+        );
         let counts = outcome.counts();
         let mut result = CapabilityResult::of(json!({
             "facility_id": run.ground.facility.as_str(),
@@ -231,12 +185,7 @@ impl Capability for DriftCapability {
                 "current": told.current.ends(),
                 "reference": told.reference,
             })).collect::<Vec<_>>(),
-            "counts": {
-                "fault": counts.fault,
-                "warn": counts.warn,
-                "info": counts.info,
-                "ok": counts.ok,
-            },
+            "counts": finding_rows::counts_json(&counts),
             "diagnoses": diagnoses.iter().map(|row| diagnosis(row)).collect::<Vec<_>>(),
             "findings": finding_rows,
             "unevaluated": unevaluated,
@@ -346,19 +295,7 @@ impl<'a, 'c> Rows<'a, 'c> {
 
     /// The row of a finding, with the id of its fact when it has one.
     fn row(&self, finding: &Finding, fact: Option<&str>) -> Value {
-        let verdict = &finding.verdict;
-        let mut row = json!({
-            "finding_id": finding.id,
-            "rule": finding.rule,
-            "equip": finding.equip,
-            "severity": verdict.severity.word(),
-            "summary": collapsed(&verdict.summary),
-            "caveats": verdict.caveats,
-            "metrics": scalars(verdict.metrics.as_map()),
-        });
-        if let Some(fact) = fact {
-            row["fact"] = json!(fact);
-        }
+        let mut row = finding_rows::plain_row(finding, fact);
         let ords = self.ords(finding);
         if !ords.is_empty() {
             row["ords"] = Value::Object(ords);
@@ -383,28 +320,8 @@ impl<'a, 'c> Rows<'a, 'c> {
 
     /// Adds the finding's fact and returns its sentence and citation.
     fn fact(&self, finding: &Finding, facts: &mut Facts) -> (String, String) {
-        let summary = hygiene::harmless(&collapsed(&finding.verdict.summary));
-        let sentence = format!(
-            "{} {} ({}): {}",
-            self.call.quote(&finding.equip),
-            finding.rule,
-            finding.severity(),
-            summary.trim_end_matches('.')
-        );
-        let cite = facts.add(
-            "finding",
-            finding.severity().word(),
-            sentence.clone(),
-            &[
-                ("rule", json!(finding.rule)),
-                ("equip", json!(finding.equip)),
-                ("finding_id", json!(finding.id)),
-                (
-                    "metrics",
-                    Value::Object(scalars(finding.verdict.metrics.as_map())),
-                ),
-            ],
-        );
+        let sentence = finding_rows::sentence(self.call, finding);
+        let cite = finding_rows::add_fact(finding, &sentence, facts);
         (sentence, cite)
     }
 }

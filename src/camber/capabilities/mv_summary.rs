@@ -6,7 +6,7 @@ use niagara_analytics::Severity;
 use niagara_analytics::mv::{MvFinding, MvRule};
 use serde_json::{Map, Value, json};
 
-use super::finding_rows::{cited_id, collapsed, scalars, severity_schema};
+use super::finding_rows::{cited_id, collapsed, counts_schema, row_schema, scalars};
 use super::run_arguments;
 use crate::camber::call::Call;
 use crate::camber::capability::{
@@ -53,46 +53,9 @@ impl Capability for MvSummary {
                         ("other", count()),
                     ]),
                 ),
-                (
-                    "counts",
-                    whole_object([
-                        ("fault", count()),
-                        ("warn", count()),
-                        ("info", count()),
-                        ("ok", count()),
-                    ]),
-                ),
+                ("counts", counts_schema()),
                 ("declined", count()),
-                (
-                    "findings",
-                    list_of(closed_object(
-                        &[
-                            "finding_id",
-                            "rule",
-                            "equip",
-                            "severity",
-                            "summary",
-                            "caveats",
-                            "metrics",
-                            "fact",
-                        ],
-                        [
-                            ("finding_id", text()),
-                            ("rule", text()),
-                            ("equip", text()),
-                            ("severity", severity_schema()),
-                            ("summary", text()),
-                            ("caveats", list_of(text())),
-                            ("metrics", json!({"type": "object"})),
-                            ("fact", text()),
-                            (
-                                "ords",
-                                json!({"type": "object", "additionalProperties": {"type": "string"},
-                                    "description": "Station points by role, where the site model knows them."}),
-                            ),
-                        ],
-                    )),
-                ),
+                ("findings", list_of(row_schema(true, None))),
             ]),
             long_running: true,
             reads_store: true,

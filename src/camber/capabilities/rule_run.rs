@@ -7,7 +7,7 @@ use niagara_analytics::runner::{Finding, Skip};
 use serde_json::{Map, Value, json};
 
 use super::conditional;
-use super::finding_rows::{self, FindingRows, cited_id};
+use super::finding_rows::{self, FindingRows};
 use super::run_arguments;
 use crate::camber::call::Call;
 use crate::camber::capability::{
@@ -23,10 +23,6 @@ const NAME: &str = "rule_run";
 
 /// Rows of each list on a page.
 const PAGE: usize = 25;
-
-/// Findings with a fact of their own, and findings that the summary tells.
-const FACTS: usize = 200;
-const TOLD: usize = 10;
 
 /// Inputs that the notice of declined checks names.
 const TOLD_INPUTS: usize = 10;
@@ -78,15 +74,7 @@ impl Capability for RuleRunCapability {
                 ),
                 ("rules_run", list_of(text())),
                 ("n_equipment", count()),
-                (
-                    "counts",
-                    whole_object([
-                        ("fault", count()),
-                        ("warn", count()),
-                        ("info", count()),
-                        ("ok", count()),
-                    ]),
-                ),
+                ("counts", finding_rows::counts_schema()),
                 ("count", count()),
                 ("findings", list_of(finding_rows::schema())),
                 (
@@ -137,18 +125,12 @@ impl Capability for RuleRunCapability {
             &[("facility_id", json!(run.ground.facility.as_str()))],
         );
         let mut sentences = vec![format!("{told} {cite}.")];
-        let mut finding_rows = Vec::with_capacity(page.len());
-        for (place, finding) in page.iter().enumerate() {
-            if place >= FACTS {
-                finding_rows.push(rows.row(finding, None));
-                continue;
-            }
-            let (sentence, cite) = rows.fact(finding, &mut facts);
-            if sentences.len() <= TOLD && finding.severity() <= Severity::Warn {
-                sentences.push(format!("{sentence} {cite}."));
-            }
-            finding_rows.push(rows.row(finding, Some(cited_id(&cite))));
-        }
+        let finding_rows = finding_rows::rows(
+            &page,
+            &mut sentences,
+            |finding| rows.fact(finding, &mut facts),
+            |finding, fact| rows.row(finding, fact),
+        );
         conditional::add_fact(call, &run, &page, &mut facts);
         let mut rules: Vec<&str> = run.rules.iter().map(|rule| rule.code.id).collect();
         rules.sort_unstable();
@@ -161,12 +143,7 @@ impl Capability for RuleRunCapability {
             },
             "rules_run": rules,
             "n_equipment": run.outcome.n_equipment,
-            "counts": {
-                "fault": counts.fault,
-                "warn": counts.warn,
-                "info": counts.info,
-                "ok": counts.ok,
-            },
+            "counts": finding_rows::counts_json(&counts),
             "count": n_listed,
             "findings": finding_rows,
             "skipped": skip_page.iter().map(|skip| json!({

@@ -1,10 +1,8 @@
 //! Temperature difference of a loop at the same flow (Drift §5.3).
 
-use super::{OverFlow, STATUS, Water, defaults, running};
+use super::{OverFlow, PumpMetric, STATUS, Water, defaults, running};
 use crate::drift::detector::{Case, Detector, Inputs, Judged};
-use crate::drift::detectors::air_handler::coil_leak::alarm_rule;
-use crate::drift::measure::{Measure, Measured};
-use crate::drift::shift::{Direction, Floors};
+use crate::drift::shift::Direction;
 use crate::masks;
 
 const SUBJECT: &str = "the loop's temperature difference";
@@ -39,30 +37,19 @@ impl Detector for LoopDeltaT {
             (0.5, 60.0),
             &parameters,
         );
-        let floors = Floors::of(
-            (parameters.number("warn_f"), parameters.number("fault_f")),
-            (
-                parameters.number("warn_sigma"),
-                parameters.number("fault_sigma"),
-            ),
-        );
-        let mut measure = Measure::new(
-            self.0.pick("loop_deltat", "hw_loop_deltat"),
-            ("loop_deltat", "f"),
-            over.fit,
-            Direction::Both,
-            floors,
-        );
-        measure.alarm = Some((alarm_rule(&parameters), Direction::Both));
-        let [before, after] = &over.signals;
-        let mut measured = match Measured::of(case, &measure, before, after) {
-            Ok(measured) => measured,
-            Err(why) => return why.declined(case, SUBJECT),
+        let metric = PumpMetric {
+            subject: SUBJECT,
+            kind: self.0.pick("loop_deltat", "hw_loop_deltat"),
+            prefix: "loop_deltat",
+            unit: "f",
+            direction: Direction::Both,
+            floors: (parameters.number("warn_f"), parameters.number("fault_f")),
+            notes_no_scatter: true,
         };
-        measured.note_no_scatter();
-        measured.note_level();
-        let mut metrics = measured.metrics();
-        over.write(&measured, "loop_deltat", &mut metrics);
+        let (_, measured, metrics) = match metric.measured(case, &over, &parameters) {
+            Ok(found) => found,
+            Err(declined) => return declined,
+        };
         let summary = measured.told(case, SUBJECT, "°F", "flow");
         measured.into_judged(metrics, summary)
     }

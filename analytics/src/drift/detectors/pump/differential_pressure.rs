@@ -1,11 +1,9 @@
 //! Differential pressure of a loop at the same flow, in the unit in which it is stored (Drift §5.3).
 
-use super::{OverFlow, STATUS, Water, defaults, running};
+use super::{OverFlow, PumpMetric, STATUS, Water, defaults, running};
 use crate::drift::detector::{Case, Detector, Inputs, Judged};
-use crate::drift::detectors::air_handler::coil_leak::alarm_rule;
-use crate::drift::measure::{Measure, Measured};
 use crate::drift::setpoint::SetpointCorrection;
-use crate::drift::shift::{Direction, Floors};
+use crate::drift::shift::Direction;
 use crate::numeric;
 
 const SUBJECT: &str = "the loop's differential pressure";
@@ -49,29 +47,19 @@ impl Detector for LoopPressure {
             range,
             &parameters,
         );
-        let floors = Floors::of(
-            (parameters.number("warn"), parameters.number("fault")),
-            (
-                parameters.number("warn_sigma"),
-                parameters.number("fault_sigma"),
-            ),
-        );
-        let mut measure = Measure::new(
-            self.0.pick("loop_dp", "hw_loop_dp"),
-            ("loop_dp", ""),
-            over.fit,
-            Direction::Both,
-            floors,
-        );
-        measure.alarm = Some((alarm_rule(&parameters), Direction::Both));
-        let [before, after] = &over.signals;
-        let mut measured = match Measured::of(case, &measure, before, after) {
-            Ok(measured) => measured,
-            Err(why) => return why.declined(case, SUBJECT),
+        let metric = PumpMetric {
+            subject: SUBJECT,
+            kind: self.0.pick("loop_dp", "hw_loop_dp"),
+            prefix: "loop_dp",
+            unit: "",
+            direction: Direction::Both,
+            floors: (parameters.number("warn"), parameters.number("fault")),
+            notes_no_scatter: false,
         };
-        measured.note_level();
-        let mut metrics = measured.metrics();
-        over.write(&measured, "loop_dp", &mut metrics);
+        let (measure, mut measured, mut metrics) = match metric.measured(case, &over, &parameters) {
+            Ok(found) => found,
+            Err(declined) => return declined,
+        };
         let correction = SetpointCorrection {
             setpoint: self.0.pressure_setpoint(),
             status: STATUS,

@@ -1,11 +1,9 @@
 //! Flow of a pump at the same speed (Drift §5.3).
 
-use super::{OverSpeed, STATUS, Water, defaults, running};
+use super::{OverSpeed, PumpMetric, STATUS, Water, defaults, running};
 use crate::drift::detector::{Case, Detector, Inputs, Judged};
-use crate::drift::detectors::air_handler::coil_leak::alarm_rule;
-use crate::drift::measure::{Measure, Measured};
 use crate::drift::normaliser::scaled_floor;
-use crate::drift::shift::{Direction, Floors};
+use crate::drift::shift::Direction;
 
 const SUBJECT: &str = "pump flow";
 
@@ -29,27 +27,19 @@ impl Detector for PumpFlow {
         let size = running(&case.baseline, self.0.flow());
         let warn = scaled_floor(parameters.optional("warn_gpm"), 0.02, 15.0, &size);
         let fault = scaled_floor(parameters.optional("fault_gpm"), 0.04, 30.0, &size);
-        let sigmas = (
-            parameters.number("warn_sigma"),
-            parameters.number("fault_sigma"),
-        );
-        let mut measure = Measure::new(
-            self.0.pick("pump_flow", "hw_pump_flow"),
-            ("pump_flow", "gpm"),
-            over.fit,
-            Direction::Down,
-            Floors::of((warn, fault), sigmas),
-        );
-        measure.alarm = Some((alarm_rule(&parameters), Direction::Down));
-        let [before, after] = &over.signals;
-        let mut measured = match Measured::of(case, &measure, before, after) {
-            Ok(measured) => measured,
-            Err(why) => return why.declined(case, SUBJECT),
+        let metric = PumpMetric {
+            subject: SUBJECT,
+            kind: self.0.pick("pump_flow", "hw_pump_flow"),
+            prefix: "pump_flow",
+            unit: "gpm",
+            direction: Direction::Down,
+            floors: (warn, fault),
+            notes_no_scatter: true,
         };
-        measured.note_no_scatter();
-        measured.note_level();
-        let mut metrics = measured.metrics();
-        over.write(&measured, "pump_flow", &mut metrics);
+        let (_, mut measured, mut metrics) = match metric.measured(case, &over, &parameters) {
+            Ok(found) => found,
+            Err(declined) => return declined,
+        };
         metrics
             .number("pump_flow_warn_floor_gpm", warn)
             .number("pump_flow_fault_floor_gpm", fault);

@@ -1,11 +1,9 @@
 //! Head of a pump at the same speed (Drift §5.3).
 
-use super::{OverSpeed, STATUS, Water, defaults, running};
+use super::{OverSpeed, PumpMetric, STATUS, Water, defaults, running};
 use crate::drift::detector::{Case, Detector, Inputs, Judged};
-use crate::drift::detectors::air_handler::coil_leak::alarm_rule;
-use crate::drift::measure::{Measure, Measured};
 use crate::drift::normaliser::scaled_floor;
-use crate::drift::shift::{Direction, Floors};
+use crate::drift::shift::Direction;
 
 const ROLE: &str = "pump_head";
 const SUBJECT: &str = "pump head";
@@ -34,33 +32,22 @@ impl Detector for PumpHead {
             return case.no_baseline(None, SUBJECT);
         };
         let over = OverSpeed::of(case, self.0, ROLE, (-5.0, 300.0), &parameters);
-        let floors = Floors::of(
-            (
+        let metric = PumpMetric {
+            subject: SUBJECT,
+            kind: self.0.pick("pump_head", "hw_pump_head"),
+            prefix: "pump_head",
+            unit: "psi",
+            direction: Direction::Down,
+            floors: (
                 parameters.number("warn_psi"),
                 parameters.number("fault_psi"),
             ),
-            (
-                parameters.number("warn_sigma"),
-                parameters.number("fault_sigma"),
-            ),
-        );
-        let mut measure = Measure::new(
-            self.0.pick("pump_head", "hw_pump_head"),
-            ("pump_head", "psi"),
-            over.fit,
-            Direction::Down,
-            floors,
-        );
-        measure.alarm = Some((alarm_rule(&parameters), Direction::Down));
-        let [before, after] = &over.signals;
-        let mut measured = match Measured::of(case, &measure, before, after) {
-            Ok(measured) => measured,
-            Err(why) => return why.declined(case, SUBJECT),
+            notes_no_scatter: true,
         };
-        measured.note_no_scatter();
-        measured.note_level();
-        let mut metrics = measured.metrics();
-        over.write(&measured, "pump_head", &mut metrics);
+        let (_, mut measured, mut metrics) = match metric.measured(case, &over, &parameters) {
+            Ok(found) => found,
+            Err(declined) => return declined,
+        };
         if let Some(shift) = case.running_shift(self.0.flow(), STATUS, 3) {
             metrics.number("flow_shift", shift);
             let size = running(&case.baseline, self.0.flow());

@@ -8,9 +8,11 @@ pub mod power;
 
 use crate::catalogue::RuleCatalogue;
 use crate::drift::baseline::{FitRule, Signal};
-use crate::drift::detector::Case;
-use crate::drift::measure::Measured;
+use crate::drift::detector::{Case, Judged};
+use crate::drift::detectors::air_handler::coil_leak::alarm_rule;
+use crate::drift::measure::{Measure, Measured};
 use crate::drift::normaliser::{LoadGate, SPEED_SPAN, SpeedGate, constant_span, is_constant};
+use crate::drift::shift::{Direction, Floors};
 use crate::drift::windows::{Side, kept};
 use crate::finding::Metrics;
 use crate::parameters::Parameters;
@@ -71,6 +73,68 @@ pub(super) fn running(side: &Side<'_>, role: &str) -> Vec<f64> {
     }
 }
 
+/// What a metric of a pump is compared at.
+pub(super) trait Normalised {
+    fn fit(&self) -> &FitRule;
+
+    /// The metric of both windows.
+    fn signals(&self) -> &[Signal; 2];
+
+    /// The figures of gate and mode.
+    fn write(&self, measured: &Measured, prefix: &str, metrics: &mut Metrics);
+}
+
+/// What tells the metrics of a pump and its loop apart.
+pub(super) struct PumpMetric {
+    pub subject: &'static str,
+    /// Under which the baseline is kept.
+    pub kind: &'static str,
+    /// Of the names of its figures, and the unit in them.
+    pub prefix: &'static str,
+    pub unit: &'static str,
+    pub direction: Direction,
+    /// From which on a shift is worth a warning or a fault, in the unit.
+    pub floors: (f64, f64),
+    /// Whether a baseline without scatter is worth a caveat.
+    pub notes_no_scatter: bool,
+}
+
+impl PumpMetric {
+    /// The shift with its figures, and how it was measured.
+    ///
+    /// # Errors
+    /// There is no baseline, or nothing to compare with it: the verdict that says so.
+    pub fn measured(
+        &self,
+        case: &Case<'_>,
+        over: &impl Normalised,
+        parameters: &Parameters,
+    ) -> Result<(Measure<'static>, Measured, Metrics), Judged> {
+        let sigmas = (
+            parameters.number("warn_sigma"),
+            parameters.number("fault_sigma"),
+        );
+        let mut measure = Measure::new(
+            self.kind,
+            (self.prefix, self.unit),
+            *over.fit(),
+            self.direction,
+            Floors::of(self.floors, sigmas),
+        );
+        measure.alarm = Some((alarm_rule(parameters), self.direction));
+        let [before, after] = over.signals();
+        let mut measured = Measured::of(case, &measure, before, after)
+            .map_err(|why| why.declined(case, self.subject))?;
+        if self.notes_no_scatter {
+            measured.note_no_scatter();
+        }
+        measured.note_level();
+        let mut metrics = measured.metrics();
+        over.write(&measured, self.prefix, &mut metrics);
+        Ok((measure, measured, metrics))
+    }
+}
+
 /// How a normaliser moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -113,10 +177,10 @@ fn fit_rule(
 
 /// A metric over the speed of its pump.
 pub(super) struct OverSpeed {
-    pub gate: SpeedGate,
-    pub mode: Mode,
-    pub fit: FitRule,
-    pub signals: [Signal; 2],
+    gate: SpeedGate,
+    mode: Mode,
+    fit: FitRule,
+    signals: [Signal; 2],
 }
 
 impl OverSpeed {
@@ -157,9 +221,18 @@ impl OverSpeed {
             signals,
         }
     }
+}
 
-    /// The figures of gate and mode.
-    pub fn write(&self, measured: &Measured, prefix: &str, metrics: &mut Metrics) {
+impl Normalised for OverSpeed {
+    fn fit(&self) -> &FitRule {
+        &self.fit
+    }
+
+    fn signals(&self) -> &[Signal; 2] {
+        &self.signals
+    }
+
+    fn write(&self, measured: &Measured, prefix: &str, metrics: &mut Metrics) {
         metrics
             .number(&format!("{prefix}_speed_gate_pct"), self.gate.percent)
             .set(&format!("{prefix}_speed_gate_source"), self.gate.source)
@@ -174,8 +247,8 @@ pub(super) struct OverFlow {
     gate: LoadGate,
     source: &'static str,
     mode: Mode,
-    pub fit: FitRule,
-    pub signals: [Signal; 2],
+    fit: FitRule,
+    signals: [Signal; 2],
 }
 
 impl OverFlow {
@@ -216,9 +289,18 @@ impl OverFlow {
             signals,
         }
     }
+}
 
-    /// The figures of gate and mode.
-    pub fn write(&self, measured: &Measured, prefix: &str, metrics: &mut Metrics) {
+impl Normalised for OverFlow {
+    fn fit(&self) -> &FitRule {
+        &self.fit
+    }
+
+    fn signals(&self) -> &[Signal; 2] {
+        &self.signals
+    }
+
+    fn write(&self, measured: &Measured, prefix: &str, metrics: &mut Metrics) {
         metrics
             .number(&format!("{prefix}_load_gate"), self.gate.min_load)
             .number(&format!("{prefix}_load_span_gate"), self.gate.min_span)

@@ -1,11 +1,9 @@
 //! Power of a pump at the same flow (Drift §5.3).
 
-use super::{OverFlow, STATUS, Water, defaults, running};
+use super::{OverFlow, PumpMetric, STATUS, Water, defaults, running};
 use crate::drift::detector::{Case, Detector, Inputs, Judged};
-use crate::drift::detectors::air_handler::coil_leak::alarm_rule;
-use crate::drift::measure::{Measure, Measured};
 use crate::drift::normaliser::scaled_floor;
-use crate::drift::shift::{Direction, Floors};
+use crate::drift::shift::Direction;
 
 const SUBJECT: &str = "pump power";
 
@@ -30,27 +28,19 @@ impl Detector for PumpPower {
         let size = power(&case.baseline);
         let warn = scaled_floor(parameters.optional("warn_kw"), 0.055, 1.0, &size);
         let fault = scaled_floor(parameters.optional("fault_kw"), 0.11, 2.0, &size);
-        let sigmas = (
-            parameters.number("warn_sigma"),
-            parameters.number("fault_sigma"),
-        );
-        let mut measure = Measure::new(
-            self.0.pick("pump_power", "hw_pump_power"),
-            ("pump_power", "kw"),
-            over.fit,
-            Direction::Up,
-            Floors::of((warn, fault), sigmas),
-        );
-        measure.alarm = Some((alarm_rule(&parameters), Direction::Up));
-        let [before, after] = &over.signals;
-        let mut measured = match Measured::of(case, &measure, before, after) {
-            Ok(measured) => measured,
-            Err(why) => return why.declined(case, SUBJECT),
+        let metric = PumpMetric {
+            subject: SUBJECT,
+            kind: self.0.pick("pump_power", "hw_pump_power"),
+            prefix: "pump_power",
+            unit: "kw",
+            direction: Direction::Up,
+            floors: (warn, fault),
+            notes_no_scatter: true,
         };
-        measured.note_no_scatter();
-        measured.note_level();
-        let mut metrics = measured.metrics();
-        over.write(&measured, "pump_power", &mut metrics);
+        let (_, measured, mut metrics) = match metric.measured(case, &over, &parameters) {
+            Ok(found) => found,
+            Err(declined) => return declined,
+        };
         metrics
             .number("pump_power_warn_floor_kw", warn)
             .number("pump_power_fault_floor_kw", fault);
