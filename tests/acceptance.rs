@@ -145,6 +145,48 @@ async fn a_station_that_is_gone_degrades_health_and_fails_calls_in_time() {
         .expect("stops");
 }
 
+/// What `/health` answers.
+async fn health(client: &Client) -> (StatusCode, Value) {
+    let address = client.endpoint.replace("/mcp", "/health");
+    let answer = client.http.get(address).send().await.expect("answer");
+    (answer.status(), json_body(answer).await)
+}
+
+#[tokio::test]
+async fn writes_that_cannot_be_recorded_degrade_health_where_writes_are_allowed() {
+    for is_allowed in [true, false] {
+        let site = site(json!({"writes": {"enabled": is_allowed}})).await;
+        let client = site.client().await;
+        let (status, document) = health(&client).await;
+        assert_eq!(
+            (status, &document["audit"]),
+            (StatusCode::OK, &json!("recording"))
+        );
+        let folder = site._data.path();
+        std::fs::remove_file(folder.join("audit.journal")).expect("a journal");
+
+        let (status, document) = health(&client).await;
+        let expected = match is_allowed {
+            true => (StatusCode::SERVICE_UNAVAILABLE, "degraded"),
+            false => (StatusCode::OK, "ok"),
+        };
+        assert_eq!(
+            (status, document["status"].as_str().expect("a word")),
+            expected
+        );
+        assert_eq!(document["audit"], "failing");
+        let reason = document["auditFailure"].as_str().expect("a reason");
+        assert!(reason.contains("audit.journal: it was removed"), "{reason}");
+        assert!(!reason.contains(&folder.display().to_string()), "{reason}");
+
+        let answer = client.call("getServiceHealth", json!({})).await;
+        let journal = &answer["structuredContent"]["auditJournal"];
+        assert_eq!(journal["writable"], false, "{answer}");
+        let error = journal["error"].as_str().expect("an error");
+        assert!(error.contains("put it back"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn the_configuration_decides_what_is_offered() {
     let site = site(json!({

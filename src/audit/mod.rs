@@ -29,7 +29,7 @@ pub use append_file::{AppendFile, OpenAppend, on_disk};
 pub use record::{Attempt, Ending, Verdict};
 pub(crate) use redact::{NAMING_KEYS, VALUE_KEYS};
 pub use redact::{redacted_arguments, redacted_text};
-pub use trail::{AuditOptions, AuditTrail, OpenWrite};
+pub use trail::{AuditFailure, AuditOptions, AuditTrail, OpenWrite};
 pub use verify::{Verified, verify, verify_archived};
 
 /// Name of the outcome log in the data folder (Tool surface §4.2).
@@ -84,6 +84,28 @@ pub enum AuditError {
         record: String,
         problem: String,
     },
+}
+
+impl AuditError {
+    /// What went wrong, without where: for answers to people who may not know the folders of the machine.
+    pub fn cause(&self) -> String {
+        let of = |path: &std::path::Path, problem: &dyn std::fmt::Display| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            format!("{name}: {problem}")
+        };
+        match self {
+            Self::File { path, source, .. } => of(path, source),
+            Self::Displaced { path, problem } => of(path, problem),
+            Self::Damaged {
+                path,
+                line,
+                problem,
+                ..
+            } => format!("{} at line {line}", of(path, problem)),
+            Self::Nothing { .. } => format!("there is no {JOURNAL_NAME}"),
+            Self::Incomplete { problem, .. } => problem.clone(),
+        }
+    }
 }
 
 /// Turns an input/output error into an [`AuditError`].

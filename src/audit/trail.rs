@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::AuditError;
 use super::append_file::{OpenAppend, on_disk};
 use super::chain::Hash;
 use super::journal::Journal;
 use super::outcome_log::OutcomeLog;
 use super::record::{Attempt, Ending, Verdict, members};
+use super::{AuditError, JOURNAL_NAME, LOG_NAME, failed};
 use crate::clock::SharedClock;
 
 /// Code of an answer that was lost (Tool surface §5.3).
@@ -24,6 +24,19 @@ const UNRECORDED: &str = "audit";
 
 /// Refusals that wait for a disk that takes them; later ones are told in the log of the process only.
 const MOST_WAITING: usize = 1000;
+
+/// Who only asks whether the files can be written has those that failed opened again this often at the most: the whole
+/// journal is read then.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+/// Why nothing can be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditFailure {
+    /// The whole error, with the path of the file and the remedy.
+    pub message: String,
+    /// The same without paths ([`AuditError::cause`]).
+    pub cause: String,
+}
 
 /// How the files are kept.
 #[derive(Clone)]
@@ -65,7 +78,9 @@ struct State {
     running: BTreeSet<u64>,
     /// Outcomes that the disk did not take.
     waiting: Vec<Waiting>,
-    failure: Option<String>,
+    failure: Option<AuditFailure>,
+    /// When the files were last looked at for somebody who only asked.
+    looked: Option<Duration>,
 }
 
 struct Files {
@@ -105,7 +120,45 @@ impl AuditTrail {
 
     /// Why the last record could not be written; none while all is well.
     pub fn failure(&self) -> Option<String> {
-        self.state().failure.clone()
+        self.state().failure.clone().map(|failure| failure.message)
+    }
+
+    /// The folder of the files.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether the next write could be recorded, found out without one: both files are in their places and can be opened
+    /// for writing. A full disk shows once a record did not fit, until what waits does.
+    ///
+    /// # Errors
+    /// It could not be; files that failed are tried again every ten seconds at the most.
+    pub fn check(&self) -> Result<(), AuditFailure> {
+        let mut state = self.state();
+        let now = self.clock.monotonic();
+        let is_fresh = |looked| now.saturating_sub(looked) < LOOK_AGAIN;
+        if let Some(failure) = &state.failure
+            && state.looked.is_some_and(is_fresh)
+        {
+            return Err(failure.clone());
+        }
+        state.looked = Some(now);
+        let outcome = self
+            .files(&mut state)
+            .and_then(|files| files.check_places());
+        let outcome = outcome.and_then(|()| self.check_writable());
+        state
+            .note(outcome)
+            .map_err(|error| AuditFailure::of(&error))
+    }
+
+    fn check_writable(&self) -> Result<(), AuditError> {
+        [JOURNAL_NAME, LOG_NAME].iter().try_for_each(|name| {
+            let path = self.folder.join(name);
+            (self.options.open)(&path)
+                .map(|_| ())
+                .map_err(failed("open", &path))
+        })
     }
 
     /// Records that a write is about to be sent. When this returns, the record is on the disk.
@@ -293,6 +346,15 @@ impl AuditTrail {
     }
 }
 
+impl AuditFailure {
+    fn of(error: &AuditError) -> Self {
+        Self {
+            message: error.to_string(),
+            cause: error.cause(),
+        }
+    }
+}
+
 impl State {
     /// Finds refusals whose intent reached the disk although that could not be confirmed: they are its outcome.
     fn know_unsent(&mut self, open: &BTreeMap<u64, Map<String, Value>>) {
@@ -322,7 +384,7 @@ impl State {
                 if let Some(files) = self.files.take() {
                     self.known = Some(files.journal.standing.last.clone());
                 }
-                self.failure = Some(error.to_string());
+                self.failure = Some(AuditFailure::of(error));
             }
         }
         outcome

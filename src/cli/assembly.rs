@@ -244,8 +244,9 @@ pub fn assemble_around(account: ServiceAccount, config: &Config) -> anyhow::Resu
     bridge.metric_sources = vec![
         Box::new(StationMetrics(facade.clone())),
         Box::new(KnowledgeMetrics(knowledge.clone())),
-        Box::new(WriteMetrics(gate)),
+        Box::new(WriteMetrics(gate.clone())),
     ];
+    bridge.writes = Some(gate);
     let tokens: Arc<dyn UserTokens> = match config.station_token_tags {
         true => Arc::new(StationTags::new(
             identities.clone(),

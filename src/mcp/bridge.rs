@@ -11,10 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::metrics::{MetricSource, Metrics};
 use super::protocol::Revision;
+use crate::audit::JOURNAL_NAME;
 use crate::config::Config;
 use crate::prompts::PromptRegistry;
 use crate::resources::{Address, ResourceRegistry};
-use crate::tools::{Category, Registry, ServerFacts, SessionCounts};
+use crate::tools::write_gate::SharedGate;
+use crate::tools::{AuditFacts, Category, Registry, ServerFacts, SessionCounts};
 
 /// Switches that may change while the bridge runs (Tool surface §6).
 #[derive(Debug)]
@@ -55,6 +57,8 @@ pub struct Bridge {
     pub metrics: Metrics,
     /// Station, knowledge file and whatever else measures for itself.
     pub metric_sources: Vec<Box<dyn MetricSource>>,
+    /// The gate of writes, whose records health looks at.
+    pub writes: Option<SharedGate>,
     /// Advertised whatever the client asks for (`mcpProtocolVersion`).
     pub fixed_revision: Option<Revision>,
     started: Instant,
@@ -74,6 +78,7 @@ impl Bridge {
             switches: Switches::default(),
             metrics: Metrics::default(),
             metric_sources: Vec::new(),
+            writes: None,
             fixed_revision: None,
             started: Instant::now(),
             sessions: OnceLock::new(),
@@ -202,5 +207,15 @@ impl ServerFacts for Bridge {
             .definitions()
             .map(|definition| definition.name.clone())
             .collect()
+    }
+
+    fn audit(&self) -> Option<AuditFacts> {
+        let gate = self.writes.as_ref()?;
+        let trail = gate.trail();
+        Some(AuditFacts {
+            path: trail.folder().join(JOURNAL_NAME),
+            is_needed: gate.rules().enabled,
+            failure: trail.check().err(),
+        })
     }
 }

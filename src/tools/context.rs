@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::dialogue::Client;
 use super::registry::{Category, ToolDefinition};
+use crate::audit::AuditFailure;
 
 /// The caller of a request (Tool surface §3).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -185,6 +187,20 @@ pub trait ServerFacts: Send + Sync {
     fn resources(&self) -> Vec<(String, bool)>;
     /// Prompt names, in registration order.
     fn prompts(&self) -> Vec<String>;
+    /// Whether writes can be recorded; none where none are.
+    fn audit(&self) -> Option<AuditFacts> {
+        None
+    }
+}
+
+/// How the audit of writes does.
+#[derive(Debug, Clone)]
+pub struct AuditFacts {
+    /// The journal.
+    pub path: PathBuf,
+    /// Writes are allowed, so that a bridge that cannot record them lacks a part of its work.
+    pub is_needed: bool,
+    pub failure: Option<AuditFailure>,
 }
 
 /// Facts of a server that offers nothing: for calls outside a running server, such as tests of one tool.

@@ -88,7 +88,9 @@ pub mod write_schedule;
 mod write_schedule_json;
 
 pub use arguments::Arguments;
-pub use context::{CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets};
+pub use context::{
+    AuditFacts, CallContext, Principal, Progress, ServerFacts, SessionCounts, ToolSets,
+};
 pub use dialogue::{Asking, Client, ClientPort, LogLevel, Question, Reply};
 pub use error::{ErrorCode, RpcError, ToolError};
 pub use registry::{

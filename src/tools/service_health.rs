@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
 use super::station_access::{SharedStations, scope};
-use super::{Arguments, CallContext};
+use super::{Arguments, AuditFacts, CallContext};
 use crate::knowledge::store::is_writable;
 use crate::knowledge::{KnowledgeStore, STANDARD_SAMPLE};
 use crate::station::facade::{FoxState, Interface, OperationRoute, ServiceState, StationReport};
@@ -26,10 +26,10 @@ impl Tool for GetServiceHealth {
             "getServiceHealth",
             Category::Diagnostic,
             Annotations::READ,
-            "Checks the alarm and history services of the station, the knowledge file and its log, which station \
-             interfaces (BQL, BOX, oBIX) this identity can use and which of them answers which kind of operation, and \
-             how changes of watched points arrive. A service that is not available is an answer, not an \
-             error. Takes no arguments. Example: {}.",
+            "Checks the alarm and history services of the station, the knowledge file and its log, whether writes can be \
+             recorded, which station interfaces (BQL, BOX, oBIX) this identity can use and which of them answers which \
+             kind of operation, and how changes of watched points arrive. A service that is not available is an \
+             answer, not an error. Takes no arguments. Example: {}.",
         )
         .output(
             object()
@@ -51,6 +51,13 @@ impl Tool for GetServiceHealth {
                         .required("path", schema::string("Path of the log."))
                         .required("writable", schema::boolean("Whether it can be written."))
                         .optional("error", schema::string("Why the last edit was not logged.")),
+                )
+                .optional(
+                    "auditJournal",
+                    object()
+                        .required("path", schema::string("Path of the journal of writes to the station."))
+                        .required("writable", schema::boolean("Whether the next write can be recorded; else it is refused."))
+                        .optional("error", schema::string("Why not, and the remedy.")),
                 )
                 .required("sampleResource", schema::string("ok, empty, or missing: …"))
                 .required("station", station_schema()),
@@ -93,16 +100,31 @@ impl Tool for GetServiceHealth {
             if let Some(error) = self.knowledge.audit_failure() {
                 log["error"] = json!(error);
             }
-            Ok(ToolOutput::json(json!({
+            let mut answer = json!({
                 "alarmService": service_text(&report.alarm_service),
                 "historyService": service_text(&report.history_service),
                 "knowledgeFile": file,
                 "knowledgeAuditLog": log,
                 "sampleResource": sample,
                 "station": station_json(&report),
-            })))
+            });
+            if let Some(audit) = context.server.audit() {
+                answer["auditJournal"] = audit_json(&audit);
+            }
+            Ok(ToolOutput::json(answer))
         })
     }
+}
+
+fn audit_json(audit: &AuditFacts) -> Value {
+    let mut journal = json!({
+        "path": audit.path.display().to_string(),
+        "writable": audit.failure.is_none(),
+    });
+    if let Some(failure) = &audit.failure {
+        journal["error"] = json!(failure.message);
+    }
+    journal
 }
 
 /// The state of a service of the station in one word (Tool surface §8.11).

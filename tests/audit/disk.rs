@@ -3,7 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use niagara_bridge::audit::{
     AppendFile, AuditOptions, Ending, OpenAppend, Verdict, on_disk, verify,
@@ -101,6 +102,47 @@ fn a_full_disk_refuses_writes_until_it_has_space_again() {
     let found = verify(audit.folder()).expect("whole");
     assert_eq!((found.outcomes, found.open_intents), (2, 0));
     assert_eq!(audit.log().last().expect("a line")["requestId"], "r-4");
+}
+
+#[test]
+fn a_disk_that_became_read_only_is_told_before_a_write_meets_it() {
+    let is_read_only = Arc::new(AtomicBool::new(false));
+    let (open, switch) = (on_disk(), is_read_only.clone());
+    let audit = Audit::with(AuditOptions {
+        open: Arc::new(move |path| match switch.load(Ordering::SeqCst) {
+            true => Err(ErrorKind::ReadOnlyFilesystem.into()),
+            false => open(path),
+        }),
+        ..AuditOptions::default()
+    });
+    let trail = audit.process();
+    write(&trail, 1);
+    is_read_only.store(true, Ordering::SeqCst);
+    let failure = trail.check().expect_err("read-only");
+    assert!(failure.cause.starts_with("audit.journal: "), "{failure:?}");
+    is_read_only.store(false, Ordering::SeqCst);
+    audit.clock.advance(Duration::from_secs(10));
+    assert_eq!(trail.check(), Ok(()));
+}
+
+#[test]
+fn what_waits_for_space_keeps_a_full_disk_known() {
+    let disk = Disk::with(i64::MAX);
+    let audit = on(&disk);
+    let trail = audit.process();
+    write(&trail, 1);
+    disk.set_free(0);
+    let refusal = Ending::not_done(Verdict::Refused, TOOK, -32603, "not recorded");
+    trail
+        .begin_or_refuse(attempt(2), "allowed", &refusal)
+        .expect_err("refused");
+    for _ in 0..2 {
+        assert!(trail.check().is_err());
+        audit.clock.advance(Duration::from_secs(10));
+    }
+    disk.set_free(i64::MAX);
+    assert_eq!(trail.check(), Ok(()));
+    assert_eq!(audit.log().len(), 2);
 }
 
 #[test]

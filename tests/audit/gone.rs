@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::path::Path;
+use std::time::Duration;
 
 use niagara_bridge::audit::{
     AuditError, AuditOptions, JOURNAL_NAME, LOG_NAME, verify, verify_archived,
@@ -67,6 +68,40 @@ fn without_its_journal_nothing_is_written_until_it_is_back() {
         assert_eq!(trail.failure(), None, "{what}");
         let found = verify(audit.folder()).expect(what);
         assert_eq!((found.outcomes, found.open_intents), (4, 0), "{what}");
+    }
+}
+
+#[test]
+fn who_only_asks_is_told_that_nothing_can_be_recorded_and_when_it_can_again() {
+    for name in [JOURNAL_NAME, LOG_NAME] {
+        for (what, damage) in damages() {
+            let audit = Audit::new();
+            let trail = audit.process();
+            assert_eq!(trail.check(), Ok(()), "before any write");
+            (1..=3).for_each(|number| write(&trail, number));
+            assert_eq!(trail.check(), Ok(()), "{what} {name}");
+            let path = audit.file(name);
+            let whole = std::fs::read(&path).expect("bytes");
+            damage(&path);
+            let failure = trail.check().expect_err(what);
+            let folder = audit.folder().display().to_string();
+            assert!(failure.message.contains(&folder), "{failure:?}");
+            assert!(
+                failure.cause.starts_with(&format!("{name}: ")) && !failure.cause.contains(&folder),
+                "{failure:?}"
+            );
+            std::fs::write(&path, whole).expect("written");
+            // The files are not read again for everybody who asks.
+            assert!(trail.check().is_err(), "{what} {name}");
+            audit.clock.advance(Duration::from_secs(10));
+            assert_eq!(trail.check(), Ok(()), "{what} {name}");
+            write(&trail, 4);
+            assert_eq!(
+                verify(audit.folder()).expect(what).outcomes,
+                4,
+                "{what} {name}"
+            );
+        }
     }
 }
 

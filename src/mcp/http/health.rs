@@ -148,7 +148,12 @@ impl Health {
                     RequiredService::History => station.history,
                 }
         };
+        let audit = facts.audit();
+        let lacks_audit = audit
+            .as_ref()
+            .is_some_and(|audit| audit.is_needed && audit.failure.is_some());
         let healthy = enabled
+            && !lacks_audit
             && station.reachable
             && station.usable
             && knowledge.readable
@@ -172,6 +177,19 @@ impl Health {
         });
         if self.station.distrusts_certificate() {
             document["stationCertificate"] = json!("untrusted");
+        }
+        if let Some(audit) = &audit {
+            document["audit"] = json!(if audit.failure.is_some() {
+                "failing"
+            } else {
+                "recording"
+            });
+        }
+        if let Some(failure) = audit.and_then(|audit| audit.failure) {
+            document["auditFailure"] = json!(format!(
+                "Writes to the station cannot be recorded and are refused: {}.",
+                failure.cause
+            ));
         }
         if !enabled {
             document["note"] = json!("The service is disabled.");
