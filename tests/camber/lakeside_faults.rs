@@ -4,16 +4,20 @@
 
 use mock_station::site::SiteName;
 
-use crate::fault_table::{self, Consequence, Judged, of};
+use crate::fault_table::{self, Judged, LAKESIDE_CONSEQUENCES, Seen};
 use crate::judged_site::{JudgedSite, STRETCHES};
 
-const LOW_DELTA_T: &str = "low chilled-water temperature difference";
-
-/// Both machines see the flow and the difference of their plant, and its pump stands at 100 %.
-const CONSEQUENCES: [Consequence; 3] = [
-    of(LOW_DELTA_T, "KM-1", "chw_plant_reset"),
-    of(LOW_DELTA_T, "KM-2", "chw_plant_reset"),
-    of(LOW_DELTA_T, "KW", "chw_pump_dp_reset"),
+/// Boilers rest in summer and chillers in winter.
+const SEEN: [Seen; 6] = [
+    ("short-cycling boiler", &["winter", "spring", "autumn"]),
+    (
+        "low chilled-water temperature difference",
+        &["spring", "summer"],
+    ),
+    ("fouled cooling tower", &["summer"]),
+    ("defrost by timer", &["winter"]),
+    ("short-cycling tap-water heat pump", &["summer", "autumn"]),
+    ("circuit pump in hand", &["spring", "summer"]),
 ];
 
 #[tokio::test]
@@ -33,7 +37,8 @@ async fn planted_faults_of_lakeside_are_found_and_healthy_equipment_is_not_blame
     wrong.extend(fault_table::wrongly_blamed(
         &site.truth,
         &judged,
-        &CONSEQUENCES,
+        &LAKESIDE_CONSEQUENCES,
     ));
+    wrong.extend(fault_table::plant_mistakes(&site.truth, &judged, &SEEN));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -128,10 +128,14 @@ pub const HARBORVIEW_CONSEQUENCES: [Consequence; 5] = [
     ),
 ];
 
-/// Rules that judge how a building was designed, as a whole: their verdict names no box.
-///
-/// In every office with rooms inside, these are cooled in winter while those at the façade are heated.
-const OF_THE_DESIGN: [&str; 1] = ["zones_heat_cool_census"];
+const LOW_DELTA_T: &str = "low chilled-water temperature difference";
+
+/// Both machines see the flow and the difference of their plant, and its pump stands at 100 %.
+pub const LAKESIDE_CONSEQUENCES: [Consequence; 3] = [
+    of(LOW_DELTA_T, "KM-1", "chw_plant_reset"),
+    of(LOW_DELTA_T, "KM-2", "chw_plant_reset"),
+    of(LOW_DELTA_T, "KW", "chw_pump_dp_reset"),
+];
 
 /// Fault-level findings that neither a planted fault nor a consequence of one explains. The truth has to name the equipment
 /// as faulty or affected.
@@ -144,18 +148,15 @@ pub fn wrongly_blamed(truth: &Truth, judged: &Judged, consequences: &[Consequenc
             .filter(|fault| !is_absent(fault, *stretch))
             .collect();
         let is_explained = |one: &Judgement| {
-            let is_design = one.equip.contains("fleet") && OF_THE_DESIGN.contains(&&*one.rule);
-            is_design
-                || present.iter().any(|fault| {
-                    fault.equipment.contains(&one.equip) && fault.rules.contains(&one.rule)
-                })
-                || consequences.iter().any(|known| {
-                    (known.rule, known.equip) == (&*one.rule, &*one.equip)
-                        && present.iter().any(|fault| {
-                            let mut named = fault.equipment.iter().chain(&fault.neighbours);
-                            fault.name == known.fault && named.any(|equip| *equip == one.equip)
-                        })
-                })
+            present.iter().any(|fault| {
+                fault.equipment.contains(&one.equip) && fault.rules.contains(&one.rule)
+            }) || consequences.iter().any(|known| {
+                (known.rule, known.equip) == (&*one.rule, &*one.equip)
+                    && present.iter().any(|fault| {
+                        let mut named = fault.equipment.iter().chain(&fault.neighbours);
+                        fault.name == known.fault && named.any(|equip| *equip == one.equip)
+                    })
+            })
         };
         for one in judgements.iter().filter(|one| one.is_fault()) {
             if !is_explained(one) {
@@ -170,6 +171,80 @@ pub fn wrongly_blamed(truth: &Truth, judged: &Judged, consequences: &[Consequenc
         }
     }
     blamed
+}
+
+/// Classes of what heats and cools water or refrigerant.
+const PLANT: [&str; 8] = [
+    "Boiler",
+    "Chiller",
+    "ChilledWaterPlant",
+    "CoolingTower",
+    "HeatPump",
+    "HotWaterPlant",
+    "HWPump",
+    "WaterHeater",
+];
+
+fn class_of<'t>(truth: &'t Truth, equip: &str) -> &'t str {
+    truth.equipment(equip).map_or("", |found| &found.class)
+}
+
+/// The planted faults of plants and of units with a compressor of their own.
+pub fn plant_faults(truth: &Truth) -> Vec<&TrueFault> {
+    let is_plant = |equip: &String| PLANT.contains(&class_of(truth, equip));
+    let faults = truth.faults.iter();
+    faults
+        .filter(|fault| fault.equipment.iter().any(is_plant))
+        .collect()
+}
+
+/// A plant fault, and every stretch in which its rule must raise it.
+pub type Seen = (&'static str, &'static [&'static str]);
+
+/// What stands in the way of "each plant fault is found in its season, on its equipment, and on no sound one of the class".
+pub fn plant_mistakes(truth: &Truth, judged: &Judged, expected: &[Seen]) -> Vec<String> {
+    let mut mistakes = Vec::new();
+    let planted = plant_faults(truth);
+    let names: Vec<&str> = planted.iter().map(|fault| &*fault.name).collect();
+    let told: Vec<&str> = expected.iter().map(|(name, _)| *name).collect();
+    if names != told {
+        mistakes.push(format!("plant faults are {names:?}, expected {told:?}"));
+    }
+    for (fault, (_, seasons)) in planted.iter().zip(expected) {
+        println!(
+            "plant fault: {} on {}, seen by {} in {}",
+            fault.name,
+            fault.equipment.join(", "),
+            fault.rules.join(", "),
+            seasons.join(", ")
+        );
+        for (stretch, judgements) in judged {
+            let raised = |equip: &String| {
+                let equip = std::slice::from_ref(equip);
+                let mut rules = fault.rules.iter();
+                rules.any(|rule| {
+                    worst(judgements, rule, equip)
+                        .is_some_and(|one| ["fault", "warn"].contains(&one))
+                })
+            };
+            let is_seen = fault.equipment.iter().all(raised);
+            if is_seen != seasons.contains(&stretch.name) {
+                let seen = if is_seen { "seen" } else { "not seen" };
+                mistakes.push(format!("{} {seen} in {}", fault.name, stretch.name));
+            }
+            let sound = truth.equipment.iter().filter(|other| {
+                !fault.equipment.contains(&other.id)
+                    && other.class == class_of(truth, &fault.equipment[0])
+            });
+            for other in sound.filter(|other| raised(&other.id)) {
+                mistakes.push(format!(
+                    "{} is told of {} in {}",
+                    fault.name, other.id, stretch.name
+                ));
+            }
+        }
+    }
+    mistakes
 }
 
 /// Everything that was raised, and what else is said of the planted faults.

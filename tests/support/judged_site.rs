@@ -331,8 +331,8 @@ fn type_of(class: &str) -> &'static str {
         "HotWaterPlant" => "hot-water-plant",
         "Boiler" => "boiler",
         "HWPump" => "hot-water-pump",
-        // The rules know no water heaters; this one is a heat pump to them.
-        "WaterHeater" | "HeatPump" => "heat-pump",
+        "WaterHeater" => "water-heater",
+        "HeatPump" => "heat-pump",
         "Meter" => "meter",
         "Weather" => "weather",
         other => panic!("no type for the class {other}"),

@@ -10,8 +10,12 @@ use super::noise::{ramp, smooth};
 pub const BOILER_OUTPUT: f64 = 620_000.0;
 /// Lowest output a burner holds without cycling, Btu/h.
 const LOW_FIRE: f64 = 0.2 * BOILER_OUTPUT;
-/// Load below which the plant stands, Btu/h.
+/// Load below which the plant stands in mild weather, Btu/h.
 const START_LOAD: f64 = 8_000.0;
+/// Outdoor temperature below which the loop is kept hot through the working day, whoever asks for heat, °F.
+const KEPT_HOT_BELOW: f64 = 55.0;
+/// What pipes and tank of a hot loop lose, Btu/h: the least that boilers give.
+const PIPE_LOSS: f64 = 20_000.0;
 const SECOND_BOILER_LOAD: f64 = 0.8 * BOILER_OUTPUT;
 /// One firing and pause of a sound boiler under light load: the buffer tank carries the pause.
 const SOUND_CYCLE_MS: i64 = 360 * MINUTE_MS;
@@ -60,7 +64,8 @@ pub fn state(
         differential_setpoint: 6.0 + 5.0 * ramp(-context.weather.dry_bulb, -60.0, -15.0),
         ..HotWaterState::default()
     };
-    if staged_load < START_LOAD || !context.air_on {
+    let is_asked = staged_load >= START_LOAD || context.weather.dry_bulb < KEPT_HOT_BELOW;
+    if !context.air_on || !is_asked {
         let room = 78.0 + 4.0 * smooth(seed ^ 0x41, hours / 30.0);
         plant.supply_temperature = room;
         plant.return_temperature = room - 1.0;
@@ -70,7 +75,7 @@ pub fn state(
         return plant;
     }
     plant.running = true;
-    plant.load = load.max(0.5 * START_LOAD);
+    plant.load = load.max(PIPE_LOSS);
     let over_pumped = faults.low_hot_water_delta_t.active(context.epoch_ms);
     run_boilers(&mut plant, context, faults, staged_load, hours, seed);
     let strength = ramp(plant.load, 0.0, 1.3 * BOILER_OUTPUT);

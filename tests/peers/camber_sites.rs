@@ -1,25 +1,37 @@
-//! CAMBER 0.110 itself finds the planted faults of Harborview in the store that an ingest makes of its histories.
+//! CAMBER 0.110 itself finds the planted faults of both demo sites in the store that an ingest makes of their histories.
 
 use mock_station::site::SiteName;
 use serde_json::{Value, json};
 
-use crate::fault_table::{self, HARBORVIEW_CONSEQUENCES, Judged};
+use crate::fault_table::{
+    self, Consequence, HARBORVIEW_CONSEQUENCES, Judged, LAKESIDE_CONSEQUENCES,
+};
 use crate::judged_site::{JudgedSite, Judgement, STRETCHES};
 use crate::programs::{Peers, observe, script};
 
 #[tokio::test]
 async fn camber_finds_the_planted_faults_of_harborview() {
-    let Some(peers) = Peers::find("camber_finds_the_planted_faults_of_harborview") else {
-        return;
-    };
-    let site = JudgedSite::new(SiteName::Harborview, &STRETCHES).await;
-    let theirs = theirs(&peers, &site).await;
+    if let Some(peers) = Peers::find("camber_finds_the_planted_faults_of_harborview") {
+        find_and_compare(&peers, SiteName::Harborview, &HARBORVIEW_CONSEQUENCES).await;
+    }
+}
+
+#[tokio::test]
+async fn camber_finds_the_planted_faults_of_lakeside() {
+    if let Some(peers) = Peers::find("camber_finds_the_planted_faults_of_lakeside") {
+        find_and_compare(&peers, SiteName::Lakeside, &LAKESIDE_CONSEQUENCES).await;
+    }
+}
+
+async fn find_and_compare(peers: &Peers, name: SiteName, consequences: &[Consequence]) {
+    let site = JudgedSite::new(name, &STRETCHES).await;
+    let theirs = theirs(peers, &site).await;
     println!("{}", fault_table::table(&site.truth, &theirs));
     let mut wrong = fault_table::unseen(&site.truth, &theirs);
     wrong.extend(fault_table::wrongly_blamed(
         &site.truth,
         &theirs,
-        &HARBORVIEW_CONSEQUENCES,
+        consequences,
     ));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 
@@ -32,7 +44,7 @@ async fn camber_finds_the_planted_faults_of_harborview() {
     );
 }
 
-/// The findings of the reference in all stretches, with the run configuration that the demo ships.
+/// The findings of the reference in all stretches, with the run configuration of the site.
 async fn theirs(peers: &Peers, site: &JudgedSite) -> Judged {
     let mut config: Value = serde_yaml::from_str(&site.run_config).expect("YAML");
     config["source"]["store"] = json!(site.store.root());
