@@ -201,7 +201,8 @@ impl Detector for BoilerEfficiency {
                     .to_owned(),
             );
         }
-        let level = known.baseline.at_load(numeric::median(&shift.rows.load));
+        // The heat of every row that makes some, also of those whose ratio is not credible.
+        let level = known.baseline.at_load(numeric::median(&current.load));
         let relative = shift.drift / level;
         let judged = judge(relative, shift.drift_sigma);
         let rise = gas_rise(case, [&known_good, &current]);

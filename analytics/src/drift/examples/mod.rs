@@ -2,6 +2,7 @@
 
 mod air_side;
 mod baselines;
+mod gaps;
 mod machines;
 mod pumps;
 

@@ -101,7 +101,7 @@ impl Detector for RefrigerantCharge {
             side.column("oat")
                 .is_some_and(|values| masks::picked(values, &rows(side)).next().is_some())
         };
-        if !has_weather(&case.current) || !has_weather(&case.baseline) {
+        if !has_weather(&case.current) && !has_weather(&case.baseline) {
             return case.decline(
                 Some("no_normalizer"),
                 SUBJECT,
@@ -161,10 +161,15 @@ impl Detector for RefrigerantCharge {
                 metrics.set("superheat_corroborates", rise >= CORROBORATING);
             }
             Some(_) => {}
-            None => caveats.push(
-                "Superheat could not be compared: a low charge was not cross-checked with it."
-                    .to_owned(),
-            ),
+            None => {
+                if verdict == "undercharge" && case.has("superheat_temp") {
+                    metrics.set("superheat_corroborates", Value::Null);
+                }
+                caveats.push(
+                    "Superheat could not be compared: a low charge was not cross-checked with it."
+                        .to_owned(),
+                );
+            }
         }
         note_confidence(&mut metrics, true, false);
         let size = told_size(shift.drift, "°F");

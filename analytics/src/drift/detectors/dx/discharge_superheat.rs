@@ -68,7 +68,7 @@ impl Detector for DischargeSuperheat {
         let (Some(known_good), Some(current)) = (of(&case.baseline), of(&case.current)) else {
             return case.decline(Some("no_normalizer"), SUBJECT, NO_NORMALISER);
         };
-        if !(is_water_cooled || has_weather(&case.baseline) && has_weather(&case.current)) {
+        if !(is_water_cooled || has_weather(&case.baseline) || has_weather(&case.current)) {
             return case.decline(Some("no_normalizer"), SUBJECT, NO_NORMALISER);
         }
         let rule = normaliser.rule(&known_good, RANGE);

@@ -48,7 +48,7 @@ impl Detector for LoopDeltaT {
         };
         let (_, measured, metrics) = match metric.measured(case, &over, &parameters) {
             Ok(found) => found,
-            Err(declined) => return declined,
+            Err(declined) => return *declined,
         };
         let summary = measured.told(case, SUBJECT, "°F", "flow");
         measured.into_judged(metrics, summary)

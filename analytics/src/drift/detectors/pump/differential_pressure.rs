@@ -58,7 +58,7 @@ impl Detector for LoopPressure {
         };
         let (measure, mut measured, mut metrics) = match metric.measured(case, &over, &parameters) {
             Ok(found) => found,
-            Err(declined) => return declined,
+            Err(declined) => return *declined,
         };
         let correction = SetpointCorrection {
             setpoint: self.0.pressure_setpoint(),

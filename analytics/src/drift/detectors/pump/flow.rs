@@ -38,7 +38,7 @@ impl Detector for PumpFlow {
         };
         let (_, mut measured, mut metrics) = match metric.measured(case, &over, &parameters) {
             Ok(found) => found,
-            Err(declined) => return declined,
+            Err(declined) => return *declined,
         };
         metrics
             .number("pump_flow_warn_floor_gpm", warn)

@@ -46,7 +46,7 @@ impl Detector for PumpHead {
         };
         let (_, mut measured, mut metrics) = match metric.measured(case, &over, &parameters) {
             Ok(found) => found,
-            Err(declined) => return declined,
+            Err(declined) => return *declined,
         };
         if let Some(shift) = case.running_shift(self.0.flow(), STATUS, 3) {
             metrics.number("flow_shift", shift);

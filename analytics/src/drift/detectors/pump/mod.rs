@@ -109,7 +109,7 @@ impl PumpMetric {
         case: &Case<'_>,
         over: &impl Normalised,
         parameters: &Parameters,
-    ) -> Result<(Measure<'static>, Measured, Metrics), Judged> {
+    ) -> Result<(Measure<'static>, Measured, Metrics), Box<Judged>> {
         let sigmas = (
             parameters.number("warn_sigma"),
             parameters.number("fault_sigma"),
@@ -124,7 +124,7 @@ impl PumpMetric {
         measure.alarm = Some((alarm_rule(parameters), self.direction));
         let [before, after] = over.signals();
         let mut measured = Measured::of(case, &measure, before, after)
-            .map_err(|why| why.declined(case, self.subject))?;
+            .map_err(|why| Box::new(why.declined(case, self.subject)))?;
         if self.notes_no_scatter {
             measured.note_no_scatter();
         }

@@ -39,7 +39,7 @@ impl Detector for PumpPower {
         };
         let (_, measured, mut metrics) = match metric.measured(case, &over, &parameters) {
             Ok(found) => found,
-            Err(declined) => return declined,
+            Err(declined) => return *declined,
         };
         metrics
             .number("pump_power_warn_floor_kw", warn)
