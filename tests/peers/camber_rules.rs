@@ -6,8 +6,10 @@
 //! - **without a trust floor**, where nothing may differ but what [`LISTED`] names;
 //! - **with the usual floor**, where a check may decline on one side only: each such check is listed with the lines of
 //!   `camber-capabilities.txt` that demand it and the scores that explain it ([`super::camber_trust_gates`]). What neither side
-//!   declines must be equal.
+//!   declines must be equal. A rule of fleets leaves such equipment out: over the equipment that the reference kept, we find
+//!   what it finds.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -81,6 +83,7 @@ impl Outcome {
 }
 
 /// One run on both sides.
+#[derive(Clone)]
 struct Run {
     facility: String,
     config: Option<Value>,
@@ -222,8 +225,10 @@ fn compare(
     ours: &Outcome,
     theirs: &Outcome,
     gates: &dyn Fn() -> TrustGates,
+    over: &dyn Fn(&str, BTreeSet<String>) -> Outcome,
 ) {
-    let mut known_gates: Option<TrustGates> = None;
+    let known_gates = LazyCell::new(gates);
+    let mut excused: BTreeSet<String> = BTreeSet::new();
     let place = run.place();
     let of_set = tallies.entry(run.row()).or_default();
     if REFUSED_THERE
@@ -245,13 +250,22 @@ fn compare(
     for (id, their) in &theirs.findings {
         let tally = of_set.entry(rule_of(id)).or_default();
         match ours.findings.get(id) {
-            None => tally
-                .only_there
-                .push(format!("{place}: {id} only there: {their}")),
+            None => match without_verdict(run, their, &ours.skips)
+                .and_then(|skip| Some((skip, known_gates.explained(their, false, true).ok()?)))
+            {
+                Some((skip, told)) => {
+                    excused.insert(skip);
+                    tally.declined.push(format!(
+                        "{place}: {id} declined there, without a verdict here, {told}"
+                    ));
+                }
+                None => tally
+                    .only_there
+                    .push(format!("{place}: {id} only there: {their}")),
+            },
             Some(our) if is_declined(our) != is_declined(their) && run.floor > 0.0 => {
-                let gates = known_gates.get_or_insert_with(gates);
                 let side = if is_declined(our) { "here" } else { "there" };
-                match gates.explained(our, is_declined(our), is_declined(their)) {
+                match known_gates.explained(our, is_declined(our), is_declined(their)) {
                     Ok(told) => tally
                         .declined
                         .push(format!("{place}: {id} declined {side} only, {told}")),
@@ -262,24 +276,45 @@ fn compare(
             }
             Some(our) => match differences(our, their) {
                 found if found.is_empty() => tally.equal += 1,
-                found => tally
-                    .different
-                    .push(format!("{place}: {id}: {}", found.join(", "))),
+                found => match fleet_there(run, our, &known_gates, over) {
+                    Some((again, told))
+                        if again
+                            .findings
+                            .get(id)
+                            .is_some_and(|again| differences(again, their).is_empty()) =>
+                    {
+                        tally.declined.push(format!("{place}: {id}: {told}"));
+                    }
+                    _ => tally
+                        .different
+                        .push(format!("{place}: {id}: {}", found.join(", "))),
+                },
             },
         }
     }
-    for id in ours
-        .findings
-        .keys()
-        .filter(|id| !theirs.findings.contains_key(*id))
-    {
-        of_set
-            .entry(rule_of(id))
-            .or_default()
-            .only_here
-            .push(format!("{place}: {id} only here: {}", ours.findings[id]));
+    for (id, our) in &ours.findings {
+        if theirs.findings.contains_key(id) {
+            continue;
+        }
+        let tally = of_set.entry(rule_of(id)).or_default();
+        match without_verdict(run, our, &theirs.skips)
+            .and_then(|skip| Some((skip, known_gates.explained(our, true, false).ok()?)))
+        {
+            Some((skip, told)) => {
+                excused.insert(skip);
+                tally.declined.push(format!(
+                    "{place}: {id} declined here, without a verdict there, {told}"
+                ));
+            }
+            None => tally
+                .only_here
+                .push(format!("{place}: {id} only here: {our}")),
+        }
     }
     for skip in ours.skips.symmetric_difference(&theirs.skips) {
+        if excused.contains(skip) {
+            continue;
+        }
         let side = if ours.skips.contains(skip) {
             "here"
         } else {
@@ -291,6 +326,29 @@ fn compare(
             .skips
             .push(format!("{place}: skip only {side}: {skip}"));
     }
+}
+
+/// The skip of a check for want of a verdict, when the other side declined it for the sake of an input.
+fn without_verdict(run: &Run, declined: &Value, skips: &BTreeSet<String>) -> Option<String> {
+    let [rule, equip] = ["rule", "equip"].map(|key| declined[key].as_str().unwrap_or_default());
+    let skipped = format!("{rule} at {equip:?}: no_verdict ");
+    let is_apart = run.floor > 0.0 && is_declined(declined);
+    skips
+        .iter()
+        .find(|skip| is_apart && skip.starts_with(&skipped))
+        .cloned()
+}
+
+/// What we find over the equipment that the reference kept for a rule of fleets, when it left out other equipment than we do.
+fn fleet_there(
+    run: &Run,
+    our: &Value,
+    gates: &TrustGates,
+    over: &dyn Fn(&str, BTreeSet<String>) -> Outcome,
+) -> Option<(Outcome, String)> {
+    let rule = our["rule"].as_str().filter(|_| run.floor > 0.0)?;
+    let (kept, told) = gates.fleet_there(rule)?;
+    Some((over(rule, kept), told))
 }
 
 fn differences(our: &Value, their: &Value) -> Vec<String> {
@@ -480,6 +538,16 @@ async fn run_and_compare(peers: &Peers, variations: usize) {
                     &rules,
                     run.floor,
                 )
+            },
+            &|rule, equips| {
+                let mut without_floor = Run {
+                    floor: 0.0,
+                    ..run.clone()
+                };
+                let arguments = &mut without_floor.arguments;
+                arguments.insert("rules".to_owned(), json!([rule]));
+                arguments.insert("equips".to_owned(), json!(equips));
+                ours(&store, folder.path(), &[rule.to_owned()], &without_floor)
             },
         );
     }

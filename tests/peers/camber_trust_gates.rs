@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use niagara_analytics::catalogue::RuleScope;
 use niagara_analytics::run_config::{ChosenRule, NoFiles, RuleRequest, SharedOat, defaults};
 use niagara_analytics::trust::{View, scores};
 use niagara_analytics::{RoleFrame, RunConfig, RunFrame, SharedPoint};
@@ -111,6 +112,30 @@ impl TrustGates {
             false => WHOLE_FRAME,
         };
         Ok(format!("{line}: {told}"))
+    }
+
+    /// The equipment that the reference kept for a rule of fleets, when it is other than ours, and what explains that.
+    pub fn fleet_there(&self, rule: &str) -> Option<(BTreeSet<String>, String)> {
+        let rule = self
+            .rules
+            .get(rule)
+            .filter(|rule| rule.entry.scope == RuleScope::Fleet)?;
+        let (mut kept, mut told) = (BTreeSet::new(), Vec::new());
+        for (equip, frame) in &self.frames {
+            let here = self.below(rule, frame.table(), true);
+            let there = self.below(rule, &columns_of(rule, frame), false);
+            if there.is_empty() {
+                kept.insert(equip.clone());
+            }
+            if here.is_empty() != there.is_empty() {
+                told.push(format!(
+                    "{equip}: whole run frame {}; the rule's columns {}",
+                    listed(&here),
+                    listed(&there)
+                ));
+            }
+        }
+        (!told.is_empty()).then(|| (kept, format!("{WHOLE_FRAME}: {}", told.join("; "))))
     }
 
     /// The gated inputs of a rule whose score over a frame is below the floor.
