@@ -9,6 +9,7 @@
 //! - [`masks`], [`psychrometrics`], [`wet_bulb`], [`refrigerants`]: sets of samples; moist air; saturation.
 //! - [`roles`], [`families`], [`catalogue`]: the vocabulary: what a column is, what an equipment is, what rules exist.
 //! - [`gates`], [`occupancy`], [`masks`]: which samples count: fan on, plant running, occupied.
+//! - [`holidays`]: public calendars of countries.
 //! - [`trust`]: how far a trend can be trusted.
 //! - [`drift`]: machines against what they did at the same load before.
 //! - [`mv`]: energy baselines over weather, and savings against them.
@@ -30,6 +31,7 @@ pub mod families;
 pub mod finding;
 pub mod frame;
 pub mod gates;
+pub mod holidays;
 pub mod masks;
 pub mod mv;
 pub mod numeric;

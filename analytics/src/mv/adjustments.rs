@@ -1,17 +1,15 @@
-//! A saving with the entries of a ledger applied to it (M&V §9.1).
+//! A saving with the entries of a ledger applied to it (M&V §9.1): by forecast here, by [`other_methods`] there.
 
+mod indicator;
+pub mod other_methods;
+
+use self::indicator::{IndicatorFit, event_days};
+use self::other_methods::projected_share_from;
 use super::baseline::Baseline;
-use super::change_point::ChangePointModel;
 use super::daily::DailyFrame;
 use super::forecast::{Kernel, Projection, student_t};
-use super::least_squares::{LeastSquares, dot};
 use super::ledger::{Change, Ledger, LedgerEntry, LedgerRefusal};
-use super::model::BaselineModel;
-use super::statistics::lag_one;
 use crate::numeric::{round, share_of};
-
-/// Fewest rows of an indicator's period inside, and outside, of its event.
-const FEWEST_ROWS: usize = 2;
 
 /// A saving by forecast that is to be adjusted; energies and band as they are told.
 #[derive(Debug, Clone, Copy)]
@@ -64,39 +62,6 @@ impl Adjusted {
             running.apply(entry, ledger)?;
         }
         Ok(running.told(ledger))
-    }
-
-    /// Applies entries that need no rows, as to savings under standard conditions.
-    ///
-    /// # Errors
-    /// The whole ledger is refused, because one entry is.
-    pub fn of_totals(
-        (baseline, reported): (f64, f64),
-        band: Option<f64>,
-        degrees_of_freedom: usize,
-        method: &'static str,
-        ledger: &Ledger,
-    ) -> Result<Self, LedgerRefusal> {
-        ledger.check()?;
-        let t = student_t(degrees_of_freedom);
-        let mut totals = Totals {
-            baseline,
-            reported,
-            variance: (band.ok_or(LedgerRefusal::NoBand)? / t).powi(2),
-            degrees_of_freedom,
-            material: 0,
-        };
-        for entry in &ledger.entries {
-            match &entry.change {
-                Change::Amount { amount, error } => totals.add(*amount, *error, ledger),
-                Change::Proportional { .. } => {
-                    return Err(LedgerRefusal::NoDates("proportional", method));
-                }
-                Change::Indicator => return Err(LedgerRefusal::NoDates("indicator", method)),
-                Change::Exclude => return Err(LedgerRefusal::NoDates("exclude", method)),
-            }
-        }
-        Ok(totals.told(ledger, Vec::new()))
     }
 }
 
@@ -174,25 +139,10 @@ impl<'a> Running<'a> {
 
     /// Takes the rows of excluded events from both sides.
     fn exclude(&mut self, ledger: &Ledger) -> Result<(), LedgerRefusal> {
-        let excluded = |day: i64| {
-            let mut entries = ledger.entries.iter();
-            entries.any(|entry| entry.change == Change::Exclude && entry.covers(day))
-        };
-        if !ledger
-            .entries
-            .iter()
-            .any(|entry| entry.change == Change::Exclude)
-        {
+        let Some(kept) = without_excluded(&self.reporting, ledger)? else {
             return Ok(());
-        }
+        };
         let all = self.reporting.len();
-        let days = self.reporting.days.clone();
-        let kept = self
-            .reporting
-            .kept(|row| days.get(row).is_some_and(|day| !excluded(*day)));
-        if kept.is_empty() {
-            return Err(LedgerRefusal::NothingLeft);
-        }
         let before = Projection::of(self.saving.baseline, &self.reporting);
         let after = Projection::of(self.saving.baseline, &kept);
         self.totals.variance = match self.saving.kernel {
@@ -204,10 +154,7 @@ impl<'a> Running<'a> {
         };
         self.totals.baseline -= before.projected - after.projected;
         self.totals.reported -= before.actual - after.actual;
-        self.caveats.push(format!(
-            "{} of {all} rows are excluded as not routine: the adjusted saving is that of the others",
-            all - kept.len()
-        ));
+        self.caveats.push(excluded_caveat(all, kept.len()));
         self.reporting = kept;
         Ok(())
     }
@@ -248,70 +195,127 @@ impl<'a> Running<'a> {
             Change::Indicator => {
                 let rows = self.saving.reporting;
                 let fit = IndicatorFit::of(&self.saving.baseline.model, rows, entry)?;
-                let days = self.reporting.days.iter().enumerate();
-                let event: f64 = days
-                    .filter(|(_, day)| entry.covers(**day))
-                    .map(|(row, _)| self.reporting.service_days(row))
-                    .sum();
+                let event = event_days(&self.reporting, entry);
                 self.totals
                     .add(fit.rate * event, event * fit.rate_error, ledger);
                 let own = fit.degrees_of_freedom;
                 self.totals.degrees_of_freedom = self.totals.degrees_of_freedom.min(own);
             }
-            Change::Proportional {
-                ratio,
-                ratio_error,
-                share,
-                share_error,
-            } => {
-                let weight = self.projected_share_from(entry.start);
-                let affected = weight * self.totals.baseline;
-                let factor = 1.0 + (ratio - 1.0) * share;
-                let own = (affected * share * ratio_error).powi(2)
-                    + (affected * (ratio - 1.0) * share_error).powi(2);
-                let amount = (factor - 1.0) * affected;
-                self.totals.variance =
-                    self.totals.variance * (1.0 + (factor - 1.0) * weight).powi(2) + own;
-                self.totals.baseline += amount;
-                self.totals.count(amount, own.sqrt(), ledger);
+            change @ Change::Proportional { .. } => {
+                let projection = Projection::of(self.saving.baseline, &self.reporting);
+                let weight = projected_share_from(&projection, entry.start);
+                if let Some(part) = Proportion::of(change, weight, self.totals.baseline) {
+                    self.totals.variance =
+                        self.totals.variance * part.scale().powi(2) + part.variance;
+                    self.totals.baseline += part.amount;
+                    let own = part.variance.sqrt();
+                    self.totals.count(part.amount, own, ledger);
+                }
             }
         }
         Ok(())
     }
 
-    /// Share of the projected energy of days from a stamp on.
-    fn projected_share_from(&self, start: i64) -> f64 {
-        let model = &self.saving.baseline.model;
-        let (mut later, mut all) = (0.0, 0.0);
-        for (row, day) in self.reporting.days.iter().enumerate() {
-            let projected =
-                model.at(&model.drivers(&self.reporting, row)) * self.reporting.service_days(row);
-            all += projected;
-            if *day >= start {
-                later += projected;
-            }
-        }
-        if all == 0.0 { 0.0 } else { later / all }
+    fn told(self, ledger: &Ledger) -> Adjusted {
+        let caveats = self.caveats.into_iter().chain(metered_caveats(ledger));
+        self.totals.told(ledger, caveats.collect())
+    }
+}
+
+/// What is said of entries that the meter itself tells.
+fn metered_caveats(ledger: &Ledger) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let has = |kind: fn(&Change) -> bool| ledger.entries.iter().any(|entry| kind(&entry.change));
+    if has(|change| *change == Change::Indicator) {
+        caveats.push(
+            "the standard error of an indicator takes the change points of the model for given"
+                .to_owned(),
+        );
+    }
+    if has(Change::is_metered) {
+        caveats.push(
+            "an adjustment is taken from the meter whose saving it adjusts; a meter cannot judge a change of its own site \
+             (IPMVP 2012 §8.2), so reckon or sub-meter it where you can"
+                .to_owned(),
+        );
+    }
+    caveats
+}
+
+/// Whether a day is one that an entry excludes.
+fn is_excluded(ledger: &Ledger, day: i64) -> bool {
+    let mut entries = ledger.entries.iter();
+    entries.any(|entry| entry.change == Change::Exclude && entry.covers(day))
+}
+
+/// The rows that no entry excludes; none when no entry excludes any.
+///
+/// # Errors
+/// Nothing is left.
+fn without_excluded(
+    rows: &DailyFrame,
+    ledger: &Ledger,
+) -> Result<Option<DailyFrame>, LedgerRefusal> {
+    let mut entries = ledger.entries.iter();
+    if !entries.any(|entry| entry.change == Change::Exclude) {
+        return Ok(None);
+    }
+    let kept = rows.kept(|row| {
+        rows.days
+            .get(row)
+            .is_some_and(|day| !is_excluded(ledger, *day))
+    });
+    match kept.is_empty() {
+        true => Err(LedgerRefusal::NothingLeft),
+        false => Ok(Some(kept)),
+    }
+}
+
+fn excluded_caveat(all: usize, kept: usize) -> String {
+    format!(
+        "{} of {all} rows are excluded as not routine: the adjusted saving is that of the others",
+        all - kept
+    )
+}
+
+/// What a static factor makes of the share of the energy that follows it.
+#[derive(Debug, Clone, Copy)]
+struct Proportion {
+    /// By what the affected energy is multiplied.
+    factor: f64,
+    /// Share of all energy that is affected.
+    weight: f64,
+    amount: f64,
+    /// Of the factor's own errors.
+    variance: f64,
+}
+
+impl Proportion {
+    /// Of a change that affects this share of an energy; none for other changes.
+    fn of(change: &Change, weight: f64, energy: f64) -> Option<Self> {
+        let Change::Proportional {
+            ratio,
+            ratio_error,
+            share,
+            share_error,
+        } = change
+        else {
+            return None;
+        };
+        let affected = weight * energy;
+        let factor = 1.0 + (ratio - 1.0) * share;
+        Some(Self {
+            factor,
+            weight,
+            amount: (factor - 1.0) * affected,
+            variance: (affected * share * ratio_error).powi(2)
+                + (affected * (ratio - 1.0) * share_error).powi(2),
+        })
     }
 
-    fn told(self, ledger: &Ledger) -> Adjusted {
-        let mut caveats = self.caveats;
-        let has =
-            |kind: fn(&Change) -> bool| ledger.entries.iter().any(|entry| kind(&entry.change));
-        if has(|change| *change == Change::Indicator) {
-            caveats.push(
-                "the standard error of an indicator takes the change points of the model for given"
-                    .to_owned(),
-            );
-        }
-        if has(Change::is_metered) {
-            caveats.push(
-                "an adjustment is taken from the meter whose saving it adjusts; a meter cannot judge a change of its own \
-                 site (IPMVP 2012 §8.2), so reckon or sub-meter it where you can"
-                    .to_owned(),
-            );
-        }
-        self.totals.told(ledger, caveats)
+    /// By what a standard error of the whole energy is multiplied.
+    fn scale(self) -> f64 {
+        1.0 + (self.factor - 1.0) * self.weight
     }
 }
 
@@ -320,168 +324,6 @@ fn variance(projection: &Projection<'_>) -> f64 {
     let parameters = projection.baseline.model.variance_of(&projection.terms);
     let rho = round(projection.baseline.rho.unwrap_or(0.0), 4);
     projection.scatter_with(rho) * (parameters + projection.scatters())
-}
-
-/// A model with an indicator of the days of an event.
-struct IndicatorFit {
-    model: FittedBeside,
-    /// Energy a day of the event.
-    rate: f64,
-    rate_error: f64,
-    /// Variance of a residual, widened for autocorrelation.
-    scatter: f64,
-    degrees_of_freedom: usize,
-}
-
-enum FittedBeside {
-    /// Change points searched again.
-    ChangePoint(BaselineModel),
-    /// At the bases of the baseline.
-    DegreeDays(BaselineModel, LeastSquares),
-}
-
-impl IndicatorFit {
-    fn of(
-        model: &BaselineModel,
-        rows: &DailyFrame,
-        entry: &LedgerEntry,
-    ) -> Result<Self, LedgerRefusal> {
-        let indicator: Vec<f64> = rows
-            .days
-            .iter()
-            .map(|day| f64::from(u8::from(entry.covers(*day))))
-            .collect();
-        let inside = indicator.iter().filter(|value| **value > 0.0).count();
-        let outside = rows.len() - inside;
-        if inside < FEWEST_ROWS || outside < FEWEST_ROWS {
-            return Err(LedgerRefusal::TooFewRows { inside, outside });
-        }
-        let weights = rows.weights();
-        let fitted =
-            beside(model, rows, weights.as_deref(), &indicator).ok_or(LedgerRefusal::NotFitted)?;
-        let parameters = model.parameters() + 1;
-        let degrees_of_freedom = rows.len().saturating_sub(parameters);
-        if degrees_of_freedom == 0 {
-            return Err(LedgerRefusal::NotFitted);
-        }
-        let residuals: Vec<f64> = (0..rows.len())
-            .zip(&rows.energy)
-            .zip(&indicator)
-            .map(|((row, energy), inside)| {
-                let mut terms = fitted.terms(rows, row);
-                terms.push(*inside);
-                energy - dot(&terms, fitted.coefficients())
-            })
-            .collect();
-        let rho = lag_one(&rows.days, &residuals).unwrap_or(0.0);
-        let scatter = (1.0 + rho) / (1.0 - rho) * fitted.sse() / share_of(degrees_of_freedom);
-        let rate = fitted.coefficients().last().copied().unwrap_or(f64::NAN);
-        let mut own = vec![0.0; fitted.coefficients().len()];
-        if let Some(last) = own.last_mut() {
-            *last = 1.0;
-        }
-        let rate_error = (scatter * fitted.variance_of(&own)).sqrt();
-        if !(rate.is_finite() && rate_error.is_finite()) {
-            return Err(LedgerRefusal::NotFitted);
-        }
-        Ok(Self {
-            model: fitted,
-            rate,
-            rate_error,
-            scatter,
-            degrees_of_freedom,
-        })
-    }
-
-    /// Energy of rows, with the event where it goes on among them, and the sums of their terms.
-    fn projected(&self, rows: &DailyFrame, entry: &LedgerEntry) -> (f64, Vec<f64>) {
-        let coefficients = self.model.coefficients();
-        let mut sums = vec![0.0; coefficients.len()];
-        for (row, day) in rows.days.iter().enumerate() {
-            let days = rows.service_days(row);
-            let mut terms = self.model.terms(rows, row);
-            terms.push(f64::from(u8::from(entry.covers(*day))));
-            for (sum, term) in sums.iter_mut().zip(terms) {
-                *sum += days * term;
-            }
-        }
-        (dot(&sums, coefficients), sums)
-    }
-
-    fn variance_of(&self, sums: &[f64]) -> f64 {
-        self.model.variance_of(sums)
-    }
-}
-
-fn beside(
-    model: &BaselineModel,
-    rows: &DailyFrame,
-    weights: Option<&[f64]>,
-    indicator: &[f64],
-) -> Option<FittedBeside> {
-    match model {
-        BaselineModel::ChangePoint(model) => {
-            let further: Vec<&[f64]> = rows
-                .drivers
-                .iter()
-                .take(model.drivers())
-                .map(Vec::as_slice)
-                .chain([indicator])
-                .collect();
-            let (temperature, energy) = (&rows.temperature, &rows.energy);
-            ChangePointModel::beside(model.kind(), temperature, energy, weights, &further)
-                .map(|model| FittedBeside::ChangePoint(model.into()))
-        }
-        BaselineModel::DegreeDays(_) => {
-            let scale = |column: Vec<f64>| super::change_point::scaled(column, weights);
-            let terms: Vec<Vec<f64>> = (0..rows.len())
-                .map(|row| model.terms(&model.drivers(rows, row)))
-                .collect();
-            let width = terms.first().map_or(0, Vec::len);
-            let mut columns: Vec<Vec<f64>> = (0..width)
-                .map(|column| {
-                    let values = terms.iter().filter_map(|row| row.get(column).copied());
-                    scale(values.collect())
-                })
-                .collect();
-            columns.push(scale(indicator.to_vec()));
-            let design: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-            let fit = LeastSquares::fit(&design, &scale(rows.energy.clone()))?;
-            Some(FittedBeside::DegreeDays(model.clone(), fit))
-        }
-    }
-}
-
-impl FittedBeside {
-    fn coefficients(&self) -> &[f64] {
-        match self {
-            Self::ChangePoint(model) => model.coefficients(),
-            Self::DegreeDays(_, fit) => &fit.coefficients,
-        }
-    }
-
-    fn sse(&self) -> f64 {
-        match self {
-            Self::ChangePoint(model) => model.sse(),
-            Self::DegreeDays(_, fit) => fit.sse,
-        }
-    }
-
-    fn variance_of(&self, sums: &[f64]) -> f64 {
-        match self {
-            Self::ChangePoint(model) => model.variance_of(sums),
-            Self::DegreeDays(_, fit) => fit.variance_of(sums),
-        }
-    }
-
-    /// Without the indicator.
-    fn terms(&self, rows: &DailyFrame, row: usize) -> Vec<f64> {
-        match self {
-            Self::ChangePoint(model) | Self::DegreeDays(model, _) => {
-                model.terms(&model.drivers(rows, row))
-            }
-        }
-    }
 }
 
 #[cfg(test)]

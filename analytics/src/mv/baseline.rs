@@ -117,6 +117,16 @@ impl Baseline {
         }
     }
 
+    /// The same model, judged by the rows that its period has now.
+    #[must_use]
+    pub fn judged_by(&self, rows: &DailyFrame) -> Self {
+        Self {
+            statistics: FitStatistics::of(&self.model, rows),
+            rho: lag_one(&rows.days, &residuals(&self.model, rows)),
+            ..self.clone()
+        }
+    }
+
     /// A model with all that the rows which it was fitted on tell of it.
     pub fn with(
         model: BaselineModel,

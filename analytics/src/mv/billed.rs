@@ -7,7 +7,7 @@ use super::forecast::ForecastSaving;
 use super::methods;
 use super::proposal::{Grounds, Proposal};
 use super::rows::{self, MeterContext, MvFinding, MvRule};
-use super::rows_adjusted;
+use super::rows_adjusted::{self, ToldWith};
 use super::trended::MvError;
 use crate::finding::{Metrics, Severity, Verdict};
 use crate::numeric::round;
@@ -318,8 +318,12 @@ impl BilledRun<'_> {
                 let days = bills.len();
                 let saving = methods::backcast(&model, days, fitted, terms.kernel, policy);
                 let mut row = rows::method(context, &saving, &[("reporting", &model)]);
-                let free = model.model.degrees_of_freedom();
-                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                let with = ToldWith {
+                    model: &model,
+                    reporting: bills,
+                    normal_year: None,
+                };
+                rows_adjusted::method(&mut row, self.entry, context, &saving, with);
                 row
             }
             MvMethod::StandardConditions => {
@@ -334,9 +338,12 @@ impl BilledRun<'_> {
                 );
                 let named = [("baseline", baseline), ("reporting", &model)];
                 let mut row = rows::method(context, &saving, &named);
-                let free = model.model.degrees_of_freedom();
-                let free = free.min(baseline.model.degrees_of_freedom());
-                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                let with = ToldWith {
+                    model: &model,
+                    reporting: bills,
+                    normal_year: Some(&year),
+                };
+                rows_adjusted::method(&mut row, self.entry, context, &saving, with);
                 row
             }
             MvMethod::Chaining => {
@@ -352,8 +359,12 @@ impl BilledRun<'_> {
                 let model = self.model(&between.frame, "intermediate")?;
                 let saving = methods::chaining(&model, fitted, bills, policy);
                 let mut row = rows::method(context, &saving, &[("intermediate", &model)]);
-                let free = model.model.degrees_of_freedom();
-                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                let with = ToldWith {
+                    model: &model,
+                    reporting: bills,
+                    normal_year: None,
+                };
+                rows_adjusted::method(&mut row, self.entry, context, &saving, with);
                 row
             }
         };

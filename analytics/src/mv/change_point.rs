@@ -145,10 +145,12 @@ impl ChangePointModel {
         Self::of_search(&Search::new(temperature, energy, None, drivers)?)
     }
 
-    /// A model that was fitted before; none when its change points or coefficients are not those of its kind.
+    /// A model that was fitted before, with so many terms beside the temperature; none when its change points or coefficients
+    /// are not those of its kind.
     pub fn known(
         kind: ModelKind,
         change_points: &[f64],
+        drivers: usize,
         fit: LeastSquares,
         days: usize,
     ) -> Option<Self> {
@@ -161,12 +163,12 @@ impl ChangePointModel {
             }
             _ => return None,
         };
-        (fit.coefficients.len() == coefficients).then_some(Self {
+        (fit.coefficients.len() == coefficients + drivers).then_some(Self {
             kind,
             bend,
             fit,
             days,
-            drivers: 0,
+            drivers,
         })
     }
 

@@ -206,6 +206,16 @@ impl DailyFrame {
         }
     }
 
+    /// The same rows with these of the columns beside the temperature, in this order.
+    #[must_use]
+    pub fn with_columns(mut self, places: &[usize]) -> Self {
+        self.drivers = places
+            .iter()
+            .filter_map(|place| self.drivers.get(*place).cloned())
+            .collect();
+        self
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.days.len()

@@ -36,15 +36,17 @@ impl DailyFrame {
         drivers: &Drivers,
         rule: DailyRule<'_>,
     ) -> Vec<f64> {
-        let flag = |is_set: &dyn Fn(i64) -> bool| {
+        let flag = |is_set: &dyn Fn(i64) -> Option<bool>| {
+            let known = |day: &i64| is_set(*day).map(|set| f64::from(u8::from(set)));
             self.days
                 .iter()
-                .map(|day| f64::from(u8::from(is_set(*day))))
+                .map(|day| known(day).unwrap_or(f64::NAN))
                 .collect()
         };
         match driver {
-            Driver::Weekday => flag(&is_weekday),
+            Driver::Weekday => flag(&|day| Some(is_weekday(day))),
             Driver::OccupiedDay => flag(&|day| drivers.is_occupied(day)),
+            Driver::BreakDay => flag(&|day| drivers.is_break(day)),
             Driver::Role(role) => {
                 let values = frame.column(role).unwrap_or_default();
                 let means = daily_means(&samples(frame, values, window), rule);

@@ -7,6 +7,7 @@ use super::trended::MvError;
 use super::triggers::{Assessment, Trigger};
 use super::versioned::{FrozenVersion, in_force};
 use crate::finding::{Metrics, Severity, Verdict};
+use crate::run_config::mv_drivers::Drivers;
 use crate::run_config::mv_units::MeterUnit;
 use crate::run_config::{MvEntry, MvMethod, Period};
 use crate::wall_clock::{DAY, Window, date};
@@ -20,6 +21,8 @@ pub struct FrozenRun<'a> {
     pub entry: &'a MvEntry,
     pub equip: &'a str,
     pub unit: Option<&'a MeterUnit>,
+    /// Terms beside the temperature that the entry names, as its rows have them.
+    pub drivers: Option<&'a Drivers>,
     /// Oldest first; at least one.
     pub versions: &'a [FrozenVersion],
     /// The rows of a window.
@@ -45,8 +48,28 @@ impl FrozenRun<'_> {
             start: Some(version.start),
             end: Some(version.end - 1),
         };
-        let fitted = (self.rows)(window);
-        let mut found = vec![self.baseline_row(version, &fitted)];
+        let places = match self.places(version) {
+            Ok(places) => places,
+            Err(reason) => {
+                return Ok(vec![MvFinding::declined(
+                    MvRule::Baseline,
+                    self.equip,
+                    &reason,
+                )]);
+            }
+        };
+        let all = (self.rows)(window);
+        let changed = self.is_changed(version, &all);
+        let fitted = all.with_columns(&places);
+        let judged = match changed == Some(true) && !fitted.is_empty() {
+            true => FrozenVersion {
+                baseline: version.baseline.judged_by(&fitted),
+                ..version.clone()
+            },
+            false => version.clone(),
+        };
+        let version = &judged;
+        let mut found = vec![self.baseline_row(version, &fitted, changed)];
         let Some(reporting) = reporting else {
             return Ok(found);
         };
@@ -59,8 +82,31 @@ impl FrozenRun<'_> {
             found.push(MvFinding::declined(MvRule::Savings, self.equip, &reason));
             return Ok(found);
         }
-        self.told(version, &fitted, reporting, &mut found)?;
+        self.told(version, &fitted, &places, reporting, &mut found)?;
         Ok(found)
+    }
+
+    /// Where the entry's rows have the terms of a version's model, in its order.
+    fn places(&self, version: &FrozenVersion) -> Result<Vec<usize>, String> {
+        let known = || self.drivers.iter().flat_map(|drivers| &drivers.list);
+        let place = |name: &String| known().position(|driver| driver.word() == name);
+        let places: Option<Vec<usize>> = version.drivers.iter().map(place).collect();
+        places.ok_or_else(|| {
+            format!(
+                "the frozen baseline {} knows {} beside the temperature; declare them in drivers, with model \"cp_driver\"",
+                version.name(),
+                version.drivers.join(", ")
+            )
+        })
+    }
+
+    /// Whether the rows of the baseline's window are others than those that it was fitted on; none when nobody knows.
+    fn is_changed(&self, version: &FrozenVersion, rows: &DailyFrame) -> Option<bool> {
+        match (self.digest, &version.fit_rows_digest) {
+            (Some(digest), Some(stored)) => Some(digest(rows) != *stored),
+            _ if self.of_bills => Some(!version.is_fitted_on(rows)),
+            _ => None,
+        }
     }
 
     /// A declared method may not differ from the frozen one.
@@ -83,14 +129,16 @@ impl FrozenRun<'_> {
         &self,
         version: &FrozenVersion,
         fitted: &DailyFrame,
+        places: &[usize],
         reporting: Period,
         found: &mut Vec<MvFinding>,
     ) -> Result<(), MvError> {
         let since = (self.rows)(Window {
             start: Some(version.end),
             end: Some(reporting.end),
-        });
-        let rows = (self.rows)(reporting.window());
+        })
+        .with_columns(places);
+        let rows = (self.rows)(reporting.window()).with_columns(places);
         let later: Vec<FrozenVersion> = self
             .versions
             .iter()
@@ -135,7 +183,7 @@ impl FrozenRun<'_> {
                     equip: self.equip,
                     terms: &entry.terms,
                     unit: self.unit,
-                    drivers: None,
+                    drivers: self.drivers.filter(|_| !places.is_empty()),
                     baseline: &version.baseline,
                     fitted,
                     year: FullYear {
@@ -211,14 +259,14 @@ impl FrozenRun<'_> {
             .min_by_key(|(day, _)| *day)
     }
 
-    fn baseline_row(&self, version: &FrozenVersion, fitted: &DailyFrame) -> MvFinding {
+    fn baseline_row(
+        &self,
+        version: &FrozenVersion,
+        fitted: &DailyFrame,
+        changed: Option<bool>,
+    ) -> MvFinding {
         let baseline = &version.baseline;
-        let statistics = baseline.statistics;
-        let changed = match (self.digest, &version.fit_rows_digest) {
-            (Some(digest), Some(stored)) => Some(digest(fitted) != *stored),
-            _ if self.of_bills => Some(!version.is_fitted_on(fitted)),
-            _ => None,
-        };
+        let statistics = baseline.statistics.rounded();
         let mut metrics = Metrics::new();
         metrics
             .set("model", baseline.model.code())
@@ -233,6 +281,9 @@ impl FrozenRun<'_> {
             .set("accepted_by", version.accepted_by.clone())
             .set("frozen_method", version.method.map(MvMethod::word))
             .set("baseline_data_changed", changed);
+        if !version.drivers.is_empty() {
+            metrics.set("model_form", "cp_driver");
+        }
         match self.of_bills {
             false => {
                 metrics.count("n_days", statistics.n);

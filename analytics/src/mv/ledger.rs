@@ -112,8 +112,29 @@ pub enum LedgerRefusal {
     NotFitted,
     #[error("the saving has no band that could be adjusted")]
     NoBand,
-    #[error("a {0} entry adjusts dated rows of a forecast; method {1} has none")]
+    #[error(
+        "a {0} entry takes dated rows away, and rows of method {1} have no dates; leave these days out of the periods instead"
+    )]
     NoDates(&'static str, &'static str),
+    #[error(
+        "an indicator before the reporting period corrects a projected baseline; that of a backcast is measured, so reckon or \
+         sub-meter the amount"
+    )]
+    MeasuredBaseline,
+    #[error(
+        "ledger entry {number} ({reason:?}) is dated in the intermediate period {period}, whose model both links of the chain \
+         share; choose another intermediate period"
+    )]
+    Intermediate {
+        number: usize,
+        reason: String,
+        period: String,
+    },
+    #[error(
+        "an entry with method {0} changes the rows of a link, and so the chain itself; leave its days out of the periods, or \
+         reckon the amount"
+    )]
+    InLink(&'static str),
 }
 
 impl Ledger {

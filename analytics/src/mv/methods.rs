@@ -331,7 +331,7 @@ fn declined(policy: &ExtrapolationPolicy, projections: [&Judged<'_>; 2]) -> Opti
 }
 
 /// The autocorrelations of two models: that of the other where one cannot be told, and what is said of it.
-fn known_rhos(before: Option<f64>, after: Option<f64>) -> (f64, f64, Option<String>) {
+pub(super) fn known_rhos(before: Option<f64>, after: Option<f64>) -> (f64, f64, Option<String>) {
     let substituted = |missing: &str, other: &str, rho: f64| {
         Some(format!(
             "the autocorrelation of the {missing} model's residuals could not be told; that of the {other}'s ({rho:.2}) \
@@ -347,7 +347,7 @@ fn known_rhos(before: Option<f64>, after: Option<f64>) -> (f64, f64, Option<Stri
 }
 
 /// Variance of a projected total that comes from the parameters alone.
-fn parameter_variance(projection: &Projection<'_>, rho: f64) -> f64 {
+pub(super) fn parameter_variance(projection: &Projection<'_>, rho: f64) -> f64 {
     let model = &projection.baseline.model;
     let scatter = (1.0 + rho) / (1.0 - rho) * model.sse() / share_of(model.degrees_of_freedom());
     scatter * model.variance_of(&projection.terms)

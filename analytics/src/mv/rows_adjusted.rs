@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::adjustments::other_methods::{self, OtherSaving};
 use super::adjustments::{Adjusted, Unadjusted};
+use super::baseline::Baseline;
 use super::daily::DailyFrame;
 use super::forecast::ForecastSaving;
 use super::ledger::{Ledger, LedgerRefusal};
@@ -68,36 +70,53 @@ pub fn forecast(
     apply(row, context.unit, &entry.ledger, adjusted);
 }
 
-/// Adjusts the row of a saving by another method, whose bands have so many degrees of freedom.
+/// What a saving by another method was told with.
+#[derive(Clone, Copy)]
+pub struct ToldWith<'a> {
+    /// Of the reporting period, or of the one between.
+    pub model: &'a Baseline,
+    pub reporting: &'a DailyFrame,
+    /// Of standard conditions; others need none.
+    pub normal_year: Option<&'a DailyFrame>,
+}
+
+/// Adjusts the row of a saving by another method.
 pub fn method(
     row: &mut MvFinding,
     entry: &MvEntry,
     context: &MeterContext<'_>,
     saving: &MethodSaving,
-    degrees_of_freedom: usize,
+    with: ToldWith<'_>,
 ) {
     let Ok(totals) = &saving.totals else {
         return decline(row, &entry.ledger);
     };
-    let method = entry.terms.method;
-    let sides = match method {
-        MvMethod::Backcast => saving.measured.zip(saving.projected),
+    let terms = &entry.terms;
+    let sides = match terms.method {
         MvMethod::StandardConditions => saving
             .projected
             .map(|projected| (projected, projected - totals.savings)),
-        _ => None,
+        _ => saving.measured.zip(saving.projected),
     };
-    let adjusted = || match sides {
-        Some(sides) => Adjusted::of_totals(
-            sides,
-            totals.uncertainty,
-            degrees_of_freedom,
-            method.word(),
-            &entry.ledger,
-        ),
-        None => Err(LedgerRefusal::NoDates("dated", method.word())),
+    let other = OtherSaving {
+        baseline: context.baseline,
+        fitted: context.fitted,
+        model: with.model,
+        reporting: with.reporting,
+        kernel: terms.kernel,
+        sides: sides.unwrap_or_default(),
+        band: totals.uncertainty,
+        reporting_start: terms.reporting.map_or(i64::MIN, |period| period.start),
     };
-    apply(row, context.unit, &entry.ledger, adjusted);
+    let ledger = &entry.ledger;
+    let adjusted = || match (terms.method, with.normal_year, terms.intermediate) {
+        (MvMethod::StandardConditions, Some(year), _) => {
+            other_methods::standard_conditions(other, year, ledger)
+        }
+        (MvMethod::Chaining, _, Some(between)) => other_methods::chaining(other, between, ledger),
+        _ => other_methods::backcast(other, ledger),
+    };
+    apply(row, context.unit, ledger, adjusted);
 }
 
 /// A declined saving has nothing to adjust.

@@ -45,7 +45,7 @@ pub struct FitStatistics {
 }
 
 impl FitStatistics {
-    /// Figures of a model over the days that it was fitted on.
+    /// Figures of a model over the days that it was fitted on, or that took their place since.
     ///
     /// Bills count by their days.
     pub fn of(model: &BaselineModel, fitted: &DailyFrame) -> Self {
@@ -58,7 +58,7 @@ impl FitStatistics {
                 .sum()
         };
         let (n, p) = (fitted.len(), model.parameters());
-        let free = share_of(model.degrees_of_freedom());
+        let free = share_of(n.saturating_sub(p));
         let mean = weighted(&mut fitted.energy.iter().copied()) / share_of(n);
         let sse = weighted(&mut residuals.iter().map(|residual| residual * residual));
         let sst = weighted(&mut fitted.energy.iter().map(|energy| (energy - mean).powi(2)));

@@ -6,7 +6,7 @@ use super::forecast::ForecastSaving;
 use super::methods;
 use super::proposal::{Grounds, Proposal};
 use super::rows::{self, MeterContext, MvFinding, MvRule};
-use super::rows_adjusted;
+use super::rows_adjusted::{self, ToldWith};
 use crate::frame::Frame;
 use crate::run_config::{MvEntry, MvMethod, MvTerms, Period, TrendedMeter};
 use crate::wall_clock::Window;
@@ -168,8 +168,12 @@ impl TrendedRun<'_> {
                 let days = reporting.len();
                 let saving = methods::backcast(&model, days, fitted, terms.kernel, policy);
                 let mut row = rows::method(context, &saving, &[("reporting", &model)]);
-                let free = model.model.degrees_of_freedom();
-                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                let with = ToldWith {
+                    model: &model,
+                    reporting,
+                    normal_year: None,
+                };
+                rows_adjusted::method(&mut row, self.entry, context, &saving, with);
                 Ok(row)
             }
             MvMethod::StandardConditions => {
@@ -181,9 +185,12 @@ impl TrendedRun<'_> {
                     methods::standard_conditions(models, days, &year, terms.kernel, policy);
                 let named = [("baseline", baseline), ("reporting", &model)];
                 let mut row = rows::method(context, &saving, &named);
-                let free = models.map(|model| model.model.degrees_of_freedom());
-                let free = free[0].min(free[1]);
-                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                let with = ToldWith {
+                    model: &model,
+                    reporting,
+                    normal_year: Some(&year),
+                };
+                rows_adjusted::method(&mut row, self.entry, context, &saving, with);
                 Ok(row)
             }
             MvMethod::Chaining => {
@@ -199,8 +206,12 @@ impl TrendedRun<'_> {
                 let model = self.model(&between, "intermediate")?;
                 let saving = methods::chaining(&model, fitted, reporting, policy);
                 let mut row = rows::method(context, &saving, &[("intermediate", &model)]);
-                let free = model.model.degrees_of_freedom();
-                rows_adjusted::method(&mut row, self.entry, context, &saving, free);
+                let with = ToldWith {
+                    model: &model,
+                    reporting,
+                    normal_year: None,
+                };
+                rows_adjusted::method(&mut row, self.entry, context, &saving, with);
                 Ok(row)
             }
         }

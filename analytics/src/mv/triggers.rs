@@ -1,29 +1,18 @@
 //! When a frozen baseline must be renewed (M&V §10).
 
+mod steps;
+
 use chrono::Months;
 
+use self::steps::{Step, StepRow};
 use super::coverage::{Coverage, CoverageTier, ExtrapolationPolicy};
 use super::daily::DailyFrame;
 use super::ledger::{Change, LedgerEntry, days_between};
 use super::rows::{MvFinding, MvRule};
-use super::statistics::lag_one;
 use super::versioned::FrozenVersion;
 use crate::finding::{Metrics, Severity, Verdict};
-use crate::numeric::{mad, mean, round, share_of, std_sample};
 use crate::run_config::mv_ledger::{Magnitude, RebaselinePolicy};
 use crate::wall_clock::{DAY, date, stamp_of, time_of};
-
-/// A penalty of three per change and logarithm of the rows finds no step in noise.
-const PENALTY: f64 = 3.0;
-/// Rounds in which the search learns how the residuals scatter.
-const ROUNDS: usize = 3;
-/// A search that finds more steps than this is made stricter until it does not.
-const MOST_STEPS: usize = 5;
-const STRICTER_BY: f64 = 1.5;
-/// Standard deviations in a median absolute deviation of normal noise.
-const DEVIATIONS_PER_MAD: f64 = 1.4826;
-/// Below this variance nothing varies.
-const NO_VARIANCE: f64 = 1e-18;
 
 /// What is known when triggers are assessed.
 pub struct Assessment<'a> {
@@ -39,7 +28,7 @@ pub struct Assessment<'a> {
     pub since: &'a DailyFrame,
     pub reporting: &'a DailyFrame,
     pub reporting_start: i64,
-    /// Whether the rows are days, so that steps can be searched.
+    /// Whether the rows are days; bills are searched for a step only where the policy says so.
     pub of_days: bool,
 }
 
@@ -52,7 +41,7 @@ pub struct Trigger {
     pub title: &'static str,
     pub detail: String,
     pub outcome: &'static str,
-    pub basis: &'static str,
+    pub basis: String,
     pub blocks: bool,
     pub resolved_by: Option<String>,
 }
@@ -77,7 +66,7 @@ impl Trigger {
             .set("title", self.title)
             .set("detail", self.detail.clone())
             .set("outcome", self.outcome)
-            .set("basis", self.basis)
+            .set("basis", self.basis.clone())
             .set("blocks", self.blocks)
             .set("resolved", self.resolved_by.is_some())
             .set("resolved_by", self.resolved_by.clone())
@@ -131,28 +120,48 @@ impl Assessment<'_> {
     }
 
     fn steps(&self) -> Vec<Trigger> {
-        if !self.policy.detect || !self.of_days {
+        if !self.policy.detect || (!self.of_days && self.policy.bill_scan.is_none()) {
             return Vec::new();
         }
         let model = &self.version.baseline.model;
         let projected = model.over(self.since);
-        let rows: Vec<(i64, f64, f64)> = self
+        let rows: Vec<StepRow> = self
             .since
             .days
             .iter()
             .zip(&self.since.energy)
             .zip(&projected)
-            .filter(|((_, energy), projected)| {
+            .enumerate()
+            .filter(|(_, ((_, energy), projected))| {
                 **projected > 0.0 && projected.is_finite() && energy.is_finite()
             })
-            .map(|((day, energy), projected)| (*day, energy / projected - 1.0, *projected))
+            .map(|(row, ((day, energy), projected))| StepRow {
+                day: *day,
+                deviation: energy / projected - 1.0,
+                projected: *projected,
+                days: self.since.service_days(row),
+            })
             .collect();
         let settles = |day: i64| {
             let events = self.policy.events.iter().map(|event| event.date);
             let mut dates = self.ecm_dates.iter().copied().chain(events);
             dates.any(|date| days_between(day, date) <= self.settle_days)
         };
-        steps(&rows, self.policy.min_segment_days)
+        let (found, basis): (Vec<Step>, String) = match self.policy.bill_scan {
+            Some(scan) if !self.of_days => (
+                steps::of_bills(&rows, scan).into_iter().collect(),
+                format!(
+                    "the greatest two-sample t of how far bills leave the projection of the frozen baseline; {} bills or more on \
+                     each side, threshold {}",
+                    scan.min_run, scan.threshold
+                ),
+            ),
+            _ => (
+                steps::of_days(&rows, self.policy.min_segment_days),
+                "steps in how far the days leave the projection of the frozen baseline".to_owned(),
+            ),
+        };
+        found
             .into_iter()
             .filter(|step| !settles(step.day))
             .filter(|step| step.size.abs() >= self.policy.materiality.max(2.0 * step.error))
@@ -170,7 +179,7 @@ impl Assessment<'_> {
                     true => "rebaseline",
                     false => "nra_indicator",
                 },
-                basis: "steps in how far the days leave the projection of the frozen baseline",
+                basis: basis.clone(),
                 blocks: true,
                 resolved_by: None,
             })
@@ -191,7 +200,7 @@ impl Assessment<'_> {
                     Magnitude::Minor => "nra_indicator",
                     Magnitude::Major => "rebaseline",
                 },
-                basis: "declared events",
+                basis: "declared events".to_owned(),
                 blocks: true,
                 resolved_by: None,
             })
@@ -214,7 +223,7 @@ impl Assessment<'_> {
                         100.0 * change.tolerance
                     ),
                     outcome: "nra_static",
-                    basis: "tracked static factors",
+                    basis: "tracked static factors".to_owned(),
                     blocks: true,
                     resolved_by: None,
                 })
@@ -222,13 +231,13 @@ impl Assessment<'_> {
     }
 
     fn validity(&self) -> Vec<Trigger> {
-        let trigger = |detail: String, basis| Trigger {
+        let trigger = |detail: String, basis: &str| Trigger {
             id: "T4",
             day: self.reporting_start,
             title: "the model is not valid, or the reporting period leaves its weather too far",
             detail,
             outcome: "rebaseline",
-            basis,
+            basis: basis.to_owned(),
             blocks: true,
             resolved_by: None,
         };
@@ -264,7 +273,7 @@ impl Assessment<'_> {
             title: "the achievement period is longer than it may be",
             detail: format!("more than {months} months have passed since the baseline ended"),
             outcome: "rebaseline",
-            basis: "SEP 2019 §4.2",
+            basis: "SEP 2019 §4.2".to_owned(),
             blocks: true,
             resolved_by: None,
         })
@@ -288,7 +297,7 @@ impl Assessment<'_> {
                         date(day)
                     ),
                     outcome: "rebaseline",
-                    basis: "BPA 2024 §3.1.8",
+                    basis: "BPA 2024 §3.1.8".to_owned(),
                     blocks: false,
                     resolved_by: None,
                 })
@@ -326,208 +335,5 @@ impl Assessment<'_> {
             date(entry.start),
             entry.reason
         ))
-    }
-}
-
-/// A step of the meter against its projection.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Step {
-    day: i64,
-    /// Of the projection.
-    share: f64,
-    /// Energy a day.
-    size: f64,
-    error: f64,
-    z: f64,
-}
-
-/// Steps in days of (midnight, deviation, projection).
-fn steps(rows: &[(i64, f64, f64)], least: usize) -> Vec<Step> {
-    let deviations: Vec<f64> = rows.iter().map(|row| row.1).collect();
-    let days: Vec<i64> = rows.iter().map(|row| row.0).collect();
-    let Some((changes, variance)) = changes(&days, &deviations, least) else {
-        return Vec::new();
-    };
-    let mut bounds = vec![0];
-    bounds.extend(&changes);
-    bounds.push(rows.len());
-    let segments: Vec<&[(i64, f64, f64)]> = bounds
-        .windows(2)
-        .filter_map(|pair| rows.get(*pair.first()?..*pair.last()?))
-        .collect();
-    let mean_of = |segment: &[(i64, f64, f64)], part: fn(&(i64, f64, f64)) -> f64| {
-        mean(&segment.iter().map(part).collect::<Vec<f64>>())
-    };
-    segments
-        .windows(2)
-        .filter_map(|pair| {
-            let [before, after] = pair else {
-                return None;
-            };
-            let share = mean_of(after, |row| row.1) - mean_of(before, |row| row.1);
-            let rows = 1.0 / share_of(before.len()) + 1.0 / share_of(after.len());
-            let error = (variance * rows).sqrt();
-            let level = mean_of(after, |row| row.2);
-            Some(Step {
-                day: after.first()?.0,
-                share: round(share, 4),
-                size: round(share * level, 4),
-                error: round(error * level, 4),
-                z: round(share / error, 2),
-            })
-        })
-        .collect()
-}
-
-/// Where the level of a series changes, and the variance of its residuals widened for autocorrelation; none for too few
-/// rows, or when nothing varies.
-fn changes(days: &[i64], values: &[f64], least: usize) -> Option<(Vec<usize>, f64)> {
-    let least = least.max(1);
-    let n = values.len();
-    if n < 2 * least {
-        return None;
-    }
-    let differences: Vec<f64> = values
-        .windows(2)
-        .filter_map(|pair| Some(pair.last()? - pair.first()?))
-        .collect();
-    let mut variance = (DEVIATIONS_PER_MAD * mad(&differences)).powi(2) / 2.0;
-    if !(variance > NO_VARIANCE) {
-        variance = std_sample(values).powi(2);
-    }
-    if !(variance > NO_VARIANCE) {
-        return None;
-    }
-    let usual = PENALTY * share_of(n).ln();
-    let mut found = few_changes(values, variance, usual, least);
-    let mut widened = variance;
-    for _ in 0..ROUNDS {
-        let residuals = residuals(values, &found);
-        let free = n.saturating_sub(found.len() + 1);
-        let sse: f64 = residuals.iter().map(|residual| residual * residual).sum();
-        let rho = lag_one(days, &residuals).unwrap_or(0.0);
-        widened = sse / share_of(free) * (1.0 + rho) / (1.0 - rho);
-        if !(widened > NO_VARIANCE) || !widened.is_finite() {
-            return None;
-        }
-        let next = few_changes(values, widened, usual, least);
-        if next == found {
-            break;
-        }
-        found = next;
-    }
-    Some((found, widened))
-}
-
-/// Changes with a penalty that leaves only a few of them.
-fn few_changes(values: &[f64], variance: f64, penalty: f64, least: usize) -> Vec<usize> {
-    let mut penalty = penalty;
-    let mut found = partition(values, variance, penalty, least);
-    while found.len() > MOST_STEPS && penalty.is_finite() {
-        penalty *= STRICTER_BY;
-        found = partition(values, variance, penalty, least);
-    }
-    found
-}
-
-fn residuals(values: &[f64], changes: &[usize]) -> Vec<f64> {
-    let mut bounds = vec![0];
-    bounds.extend(changes);
-    bounds.push(values.len());
-    bounds
-        .windows(2)
-        .filter_map(|pair| values.get(*pair.first()?..*pair.last()?))
-        .flat_map(|segment| {
-            let level = mean(segment);
-            segment.iter().map(move |value| value - level)
-        })
-        .collect()
-}
-
-/// The changes of level with the least cost: squared residuals over the variance, and a penalty for each change.
-fn partition(values: &[f64], variance: f64, penalty: f64, least: usize) -> Vec<usize> {
-    let n = values.len();
-    let mut sums = vec![0.0];
-    let mut squares = vec![0.0];
-    let (mut sum, mut square) = (0.0, 0.0);
-    for value in values {
-        sum += value;
-        square += value * value;
-        sums.push(sum);
-        squares.push(square);
-    }
-    let of = |series: &[f64], place: usize| series.get(place).copied().unwrap_or(f64::NAN);
-    let cost = |from: usize, to: usize| {
-        let sum = of(&sums, to) - of(&sums, from);
-        (of(&squares, to) - of(&squares, from) - sum * sum / share_of(to - from)) / variance
-    };
-    // The least cost of the first rows, and where the last segment of it begins.
-    let mut best: Vec<(f64, usize)> = vec![(-penalty, 0)];
-    for to in 1..=n {
-        let starts = (0..=to.saturating_sub(least)).filter(|from| to - from >= least);
-        let cheapest = starts
-            .filter_map(|from| {
-                let (before, _) = best.get(from)?;
-                let total = before + cost(from, to) + penalty;
-                total.is_finite().then_some((total, from))
-            })
-            .reduce(|best, next| if next.0 < best.0 { next } else { best });
-        best.push(cheapest.unwrap_or((f64::INFINITY, 0)));
-    }
-    let mut changes = Vec::new();
-    let mut end = n;
-    while let Some((_, from)) = best.get(end).copied()
-        && from > 0
-        && from < end
-    {
-        changes.push(from);
-        end = from;
-    }
-    changes.reverse();
-    changes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mv::testing::since_2023;
-
-    fn rows(level: impl Fn(usize) -> f64) -> Vec<(i64, f64, f64)> {
-        (0..200_u32)
-            .map(|day| {
-                let place = usize::try_from(day).unwrap();
-                let noise = 0.02 * (1.7 * f64::from(day)).sin();
-                (since_2023(place), level(place) + noise, 1000.0)
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_step_is_found_where_it_is() {
-        let found = steps(&rows(|day| if day < 120 { 0.0 } else { 0.15 }), 28);
-        let [step] = found[..] else {
-            panic!("one step: {found:?}");
-        };
-        assert_eq!(step.day, since_2023(120));
-        assert_eq!(round(step.share, 2), 0.15);
-        assert!(step.size > 145.0 && step.size < 155.0 && step.z > 30.0);
-    }
-
-    #[test]
-    fn noise_has_no_step_and_two_weeks_are_none() {
-        assert!(steps(&rows(|_| 0.0), 28).is_empty());
-        assert!(steps(&rows(|_| 0.0)[..50], 28).is_empty());
-        let flat: Vec<(i64, f64, f64)> = (0..100).map(|day| (since_2023(day), 0.1, 1.0)).collect();
-        assert!(steps(&flat, 28).is_empty());
-    }
-
-    #[test]
-    fn an_event_begins_and_ends() {
-        let event = |day: usize| if (80..130).contains(&day) { -0.2 } else { 0.0 };
-        let days: Vec<i64> = steps(&rows(event), 28)
-            .iter()
-            .map(|step| step.day)
-            .collect();
-        assert_eq!(days, [since_2023(80), since_2023(130)]);
     }
 }

@@ -21,6 +21,8 @@ use crate::wall_clock::{DAY, parse_bound};
 pub struct FrozenVersion {
     pub number: u64,
     pub baseline: Baseline,
+    /// Words of the terms beside the temperature, in the order of the model.
+    pub drivers: Vec<String>,
     /// Whether it met its acceptance when it was frozen.
     pub accepted: bool,
     /// Whether it was valid by SEP then; none when that is not stored.
@@ -186,6 +188,13 @@ fn read(record: &Value, policy: &ExtrapolationPolicy) -> Result<FrozenVersion, S
             .and_then(Value::as_u64)
             .ok_or("it has no provenance.version")?,
         baseline: baseline(coefficients, fit, billing.is_some(), policy)?,
+        drivers: coefficients
+            .get("driver_names")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect(),
         accepted: statistics.get("accept").and_then(Value::as_bool) == Some(true),
         sep_valid: provenance
             .pointer("/sep_validity/sep_valid")
@@ -301,7 +310,7 @@ fn baseline(
         .and_then(Value::as_str)
         .unwrap_or_default();
     let model = match stored.get("type").and_then(Value::as_str) {
-        Some("ChangePointModel") => {
+        Some("ChangePointModel" | "ChangePointDriverModel") => {
             let points = numbers(stored.get("change_points"));
             let coefficients = stored.get("coeffs").and_then(Value::as_object);
             let base_and_slopes = coefficients
@@ -313,8 +322,10 @@ fn baseline(
                 .into_iter()
                 .find(|known| known.code() == kind)
                 .ok_or_else(|| format!("there is no model {kind:?}"))?;
-            let fit = fit(base_and_slopes.collect())?;
-            let model = ChangePointModel::known(kind, &points, fit, statistics.n)
+            let further = numbers(stored.get("driver_coef"));
+            let drivers = further.len();
+            let fit = fit(base_and_slopes.chain(further).collect())?;
+            let model = ChangePointModel::known(kind, &points, drivers, fit, statistics.n)
                 .ok_or("its change points do not fit its kind")?;
             BaselineModel::ChangePoint(model)
         }

@@ -7,15 +7,17 @@
 //! - [`oversights`]: what has no effect, of which its writer is told.
 //! - [`files`]: files that a configuration names.
 //! - [`mv`]: measurement and verification; [`mv_bills`], [`mv_drivers`], [`mv_ledger`] and
-//!   [`mv_units`] are parts of its entries.
+//!   [`mv_units`], [`mv_calendar`] are parts of its entries.
 //! - [`defaults`]: the configuration of a facility that nobody configured.
 
+mod dates;
 pub mod defaults;
 pub mod drift;
 pub mod equipment;
 pub mod files;
 pub mod mv;
 pub mod mv_bills;
+pub mod mv_calendar;
 pub mod mv_drivers;
 pub mod mv_ledger;
 pub mod mv_units;

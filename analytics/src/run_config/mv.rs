@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::files::ConfigFiles;
 use super::mv_bills::BilledMeter;
+use super::mv_calendar;
 use super::mv_drivers::Drivers;
 use super::mv_ledger::{self, RebaselinePolicy};
 use super::mv_units::MeterUnit;
@@ -241,15 +242,21 @@ pub fn entries(
         .collect()
 }
 
-/// Files that entries name: bills, and the store of frozen baselines.
+/// Files that entries name: bills and calendars, and the store of frozen baselines.
 pub(super) fn named_files<'a>(root: &Section<'a>) -> Vec<&'a str> {
     let entries = root.value("mv").and_then(Value::as_array);
-    let bills = entries.into_iter().flatten().filter_map(|entry| {
+    let entries = || entries.into_iter().flatten();
+    let bills = entries().filter_map(|entry| {
         let bills = entry.get("bills")?;
         bills.as_str().or_else(|| bills.get("file")?.as_str())
     });
+    let calendars = entries().flat_map(mv_calendar::named_files);
     let store = root.value("mv_store").and_then(Value::as_str);
-    bills.chain(store).filter(|name| !name.is_empty()).collect()
+    bills
+        .chain(calendars)
+        .chain(store)
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 impl MvEntry {
@@ -261,7 +268,7 @@ impl MvEntry {
         let terms = MvTerms::read(section)?;
         let meter = match section.value("bills") {
             Some(_) => MvMeter::Bills(Box::new(BilledMeter::read(section, units, files)?)),
-            None => MvMeter::Trended(Box::new(TrendedMeter::read(section, &terms, units)?)),
+            None => MvMeter::Trended(Box::new(TrendedMeter::read(section, &terms, units, files)?)),
         };
         let needs_approval = terms.validity.asks_sep();
         Ok(Self {
@@ -357,13 +364,14 @@ impl TrendedMeter {
         section: &Section<'_>,
         terms: &MvTerms,
         units: Option<&UnitBlock>,
+        files: &dyn ConfigFiles,
     ) -> Result<Self, ConfigError> {
         let class = section.required_text("class")?.to_owned();
         let role = section.text("role")?.unwrap_or(ENERGY_RATE).to_owned();
         if roles::role(&role).is_none() {
             return Err(section.refuse("role", format!("there is no role {role:?}")));
         }
-        let drivers = Drivers::read(section)?;
+        let drivers = Drivers::read(section, files)?;
         let of_temperature_only =
             matches!(terms.method, MvMethod::Auto | MvMethod::StandardConditions);
         if drivers.is_some() && of_temperature_only {

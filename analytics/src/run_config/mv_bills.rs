@@ -1,35 +1,17 @@
 //! Monthly bills as a project declares them (M&V §8; Engine §5.9).
 
-use chrono::{NaiveDate, NaiveDateTime};
-
+use super::dates::day;
 use super::files::{ConfigFiles, CsvTable};
 use super::mv::whole;
 use super::mv_units::MeterUnit;
 use super::section::{ConfigError, Section};
 use super::site::UnitBlock;
 use crate::mv::{BaseSearch, Bill, SettledBills};
-use crate::wall_clock::{DAY, parse_bound, stamp_of};
 
 /// Base of the degree days unless the entry names one, °F.
 const USUAL_BASE: f64 = 65.0;
 /// Fewest bills of a baseline.
 const MIN_BILLS: usize = 9;
-
-/// Dates as bills write them, month first; ISO dates are read before these.
-const DATES: [&str; 10] = [
-    "%Y/%m/%d",
-    "%m/%d/%y",
-    "%m/%d/%Y",
-    "%m-%d-%Y",
-    "%b %d, %Y",
-    "%B %d, %Y",
-    "%d %b %Y",
-    "%d %B %Y",
-    "%b %d %Y",
-    "%d-%b-%Y",
-];
-/// Times behind such a date; bills count days.
-const TIMES: [&str; 2] = ["%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M"];
 
 /// Words of a column that tells estimated reads, and what each means.
 const ESTIMATES: [(&[&str], bool); 2] = [
@@ -480,18 +462,6 @@ fn is_estimated(word: &str) -> Option<bool> {
         .iter()
         .find(|(words, _)| words.contains(&word.as_str()));
     known.map(|(_, estimated)| *estimated)
-}
-
-/// Days since 1970 of a date, whatever its time of day.
-fn day(text: &str) -> Option<i64> {
-    let written = |format: &&str| NaiveDate::parse_from_str(text, format).ok();
-    let timed = |format: &&str| NaiveDateTime::parse_from_str(text, format).ok();
-    let stamp = parse_bound(text).or_else(|| {
-        let date = DATES.iter().find_map(written)?.and_hms_opt(0, 0, 0);
-        stamp_of(date?)
-    });
-    let stamp = stamp.or_else(|| stamp_of(TIMES.iter().find_map(timed)?));
-    stamp.map(|stamp| stamp.div_euclid(DAY))
 }
 
 #[cfg(test)]

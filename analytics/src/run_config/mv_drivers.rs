@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use chrono::{Datelike, Weekday};
 use serde_json::Value;
 
+use super::files::ConfigFiles;
+use super::mv_calendar::{DayCalendar, listed};
 use super::section::{ConfigError, Section};
 use crate::roles;
-use crate::wall_clock::{DAY, parse_bound, time_of};
+use crate::wall_clock::time_of;
 
 /// The outdoor temperature, which is no driver beside itself.
 const OUTDOOR_AIR: &str = "oat";
@@ -19,6 +21,9 @@ pub enum Driver {
     Weekday,
     /// 1 on a day on which the building is used.
     OccupiedDay,
+    /// 1 on a day on which the building would be used, but for a break: a term of its own, so that a school in its holidays is
+    /// neither a school day nor a Sunday.
+    BreakDay,
     /// The daily mean of a role.
     Role(String),
 }
@@ -29,6 +34,7 @@ impl Driver {
         match self {
             Self::Weekday => "weekday",
             Self::OccupiedDay => "occupied_day",
+            Self::BreakDay => "break_day",
             Self::Role(role) => role,
         }
     }
@@ -39,8 +45,8 @@ impl Driver {
 pub struct Drivers {
     pub list: Vec<Driver>,
     occupied: Vec<Weekday>,
-    /// Days since 1970.
-    holidays: BTreeSet<i64>,
+    holidays: DayCalendar,
+    breaks: DayCalendar,
 }
 
 impl Drivers {
@@ -48,7 +54,10 @@ impl Drivers {
     ///
     /// # Errors
     /// A driver is unknown or stands twice, or a key has no driver that reads it.
-    pub fn read(section: &Section<'_>) -> Result<Option<Self>, ConfigError> {
+    pub fn read(
+        section: &Section<'_>,
+        files: &dyn ConfigFiles,
+    ) -> Result<Option<Self>, ConfigError> {
         let model = section.word("model", &["change_point", "cp_driver"])?;
         if model != Some("cp_driver") {
             return match section.value("drivers") {
@@ -57,24 +66,29 @@ impl Drivers {
             };
         }
         let list = drivers(section)?;
-        if !list.contains(&Driver::OccupiedDay) {
-            for key in ["occupied_weekdays", "holidays"] {
+        let has_breaks = list.contains(&Driver::BreakDay);
+        if !list.contains(&Driver::OccupiedDay) && !has_breaks {
+            for key in ["occupied_weekdays", "holidays", "holiday_calendar"] {
                 if section.value(key).is_some() {
-                    return Err(section.refuse(key, "it needs the driver \"occupied_day\""));
+                    return Err(section.refuse(
+                        key,
+                        "it needs the driver \"occupied_day\", or \"break_day\"",
+                    ));
                 }
             }
         }
-        for key in ["holiday_calendar", "break_calendar"] {
-            if section.value(key).is_some() {
-                return Err(
-                    section.refuse(key, "calendars are not bundled; list the dates in holidays")
-                );
-            }
+        if section.value("break_calendar").is_some() != has_breaks {
+            return Err(section.refuse(
+                "break_calendar",
+                "it and the driver \"break_day\" need each other",
+            ));
         }
+        let calendar = |key| Ok(DayCalendar::read(section, key, files)?.unwrap_or_default());
         Ok(Some(Self {
             list,
             occupied: occupied_weekdays(section)?,
-            holidays: holidays(section)?,
+            holidays: calendar("holiday_calendar")?.with(holidays(section)?),
+            breaks: calendar("break_calendar")?,
         }))
     }
 
@@ -82,14 +96,21 @@ impl Drivers {
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         self.list.iter().filter_map(|driver| match driver {
             Driver::Role(role) => Some(role.as_str()),
-            Driver::Weekday | Driver::OccupiedDay => None,
+            Driver::Weekday | Driver::OccupiedDay | Driver::BreakDay => None,
         })
     }
 
-    /// Whether the building is used on the day of a stamp.
-    pub fn is_occupied(&self, stamp: i64) -> bool {
-        self.occupied.contains(&time_of(stamp).weekday())
-            && !self.holidays.contains(&stamp.div_euclid(DAY))
+    /// Whether the building is used on the day of a stamp, but for breaks; none when a public calendar is not known for that
+    /// year.
+    pub fn is_occupied(&self, stamp: i64) -> Option<bool> {
+        let is_holiday = self.holidays.holds(stamp)?;
+        Some(self.occupied.contains(&time_of(stamp).weekday()) && !is_holiday)
+    }
+
+    /// Whether the building would be used on the day of a stamp, but for a break; none as for [`Self::is_occupied`].
+    pub fn is_break(&self, stamp: i64) -> Option<bool> {
+        let is_break = self.breaks.holds(stamp)?;
+        Some(self.is_occupied(stamp)? && is_break)
     }
 }
 
@@ -115,6 +136,7 @@ fn drivers(section: &Section<'_>) -> Result<Vec<Driver>, ConfigError> {
         let driver = match name {
             "weekday" => Driver::Weekday,
             "occupied_day" => Driver::OccupiedDay,
+            "break_day" => Driver::BreakDay,
             OUTDOOR_AIR => {
                 return Err(section.refuse(
                     "drivers",
@@ -125,7 +147,9 @@ fn drivers(section: &Section<'_>) -> Result<Vec<Driver>, ConfigError> {
             _ => {
                 return Err(section.refuse(
                     "drivers",
-                    format!("{name:?} is neither weekday nor occupied_day nor a role"),
+                    format!(
+                        "{name:?} is neither weekday nor occupied_day nor break_day nor a role"
+                    ),
                 ));
             }
         };
@@ -161,20 +185,10 @@ fn occupied_weekdays(section: &Section<'_>) -> Result<Vec<Weekday>, ConfigError>
 }
 
 fn holidays(section: &Section<'_>) -> Result<BTreeSet<i64>, ConfigError> {
-    let refuse = |told: String| section.refuse("holidays", told);
     match section.value("holidays") {
         None => Ok(BTreeSet::new()),
-        Some(Value::Array(list)) => list
-            .iter()
-            .map(|value| {
-                value
-                    .as_str()
-                    .and_then(parse_bound)
-                    .map(|stamp| stamp.div_euclid(DAY))
-                    .ok_or_else(|| refuse(format!("{value} is no date")))
-            })
-            .collect(),
-        Some(_) => Err(refuse("it must be a list of dates".to_owned())),
+        Some(Value::Array(list)) => listed(section, "holidays", list),
+        Some(_) => Err(section.refuse("holidays", "it must be a list of dates")),
     }
 }
 
@@ -183,10 +197,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::run_config::NoFiles;
+    use crate::wall_clock::parse_bound;
 
     fn read(entry: Value) -> Result<Option<Drivers>, String> {
         Section::of(&entry, "mv[0]")
-            .and_then(|section| Drivers::read(&section))
+            .and_then(|section| Drivers::read(&section, &NoFiles))
             .map_err(|error| error.to_string())
     }
 
@@ -201,7 +217,7 @@ mod tests {
         let used = |day: &str| drivers.is_occupied(parse_bound(day).unwrap());
         assert_eq!(
             ["2023-01-02", "2023-01-07", "2023-01-08", "2023-01-09"].map(used),
-            [false, true, false, true]
+            [false, true, false, true].map(Some)
         );
         assert_eq!(drivers.roles().collect::<Vec<_>>(), ["airflow"]);
         assert!(is_weekday(parse_bound("2023-01-02").unwrap()));
@@ -210,8 +226,44 @@ mod tests {
     }
 
     #[test]
+    fn a_break_is_a_day_of_use_that_a_calendar_takes_away() {
+        let drivers = read(
+            json!({"model": "cp_driver", "drivers": ["break_day"], "break_calendar": {"dates":
+                ["2023-07-03", "2023-07-04", "2023-07-05", "2023-07-08"]}, "holiday_calendar": "US"}),
+        )
+        .unwrap()
+        .unwrap();
+        let at = |day: &str| drivers.is_break(parse_bound(day).unwrap());
+        // The fourth is a holiday, the eighth a Saturday, the sixth an ordinary day.
+        assert_eq!(
+            [
+                "2023-07-03",
+                "2023-07-04",
+                "2023-07-05",
+                "2023-07-06",
+                "2023-07-08"
+            ]
+            .map(at),
+            [true, false, true, false, false].map(Some)
+        );
+        assert_eq!(at("2050-07-05"), None);
+    }
+
+    #[test]
     fn drivers_that_make_no_sense_are_refused() {
         for (entry, told) in [
+            (
+                json!({"model": "cp_driver", "drivers": ["break_day"]}),
+                "mv[0].break_calendar: it and the driver \"break_day\" need each other",
+            ),
+            (
+                json!({"model": "cp_driver", "drivers": ["weekday"], "break_calendar": "NO"}),
+                "mv[0].break_calendar",
+            ),
+            (
+                json!({"model": "cp_driver", "drivers": ["weekday"], "holiday_calendar": "NO"}),
+                "mv[0].holiday_calendar: it needs the driver",
+            ),
             (json!({"drivers": ["weekday"]}), "mv[0].drivers: they need"),
             (json!({"model": "cp_driver"}), "mv[0].drivers"),
             (json!({"model": "towt"}), "mv[0].model"),

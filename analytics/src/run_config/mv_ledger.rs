@@ -1,5 +1,8 @@
 //! The ledger of a meter, and when its baseline must be renewed, as a project declares them (M&V §9, §10; Engine §5.9).
 
+use serde_json::Value;
+
+use super::mv::whole;
 use super::section::{ConfigError, Section};
 use crate::mv::{Change, Ledger, LedgerEntry};
 use crate::wall_clock::{DAY, parse_bound};
@@ -68,6 +71,26 @@ pub struct RebaselinePolicy {
     pub ecm_gap_days: i64,
     pub events: Vec<DeclaredEvent>,
     pub static_factors: Vec<FactorChange>,
+    /// How bills are searched for a step; none for not at all.
+    pub bill_scan: Option<BillScan>,
+}
+
+/// A search for a step in bills.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BillScan {
+    /// Fewest bills on either side.
+    pub min_run: usize,
+    /// Student's t of a step that counts.
+    pub threshold: f64,
+}
+
+impl Default for BillScan {
+    fn default() -> Self {
+        Self {
+            min_run: 6,
+            threshold: 3.75,
+        }
+    }
 }
 
 impl Default for RebaselinePolicy {
@@ -85,6 +108,7 @@ impl Default for RebaselinePolicy {
             ecm_gap_days: 365,
             events: Vec::new(),
             static_factors: Vec::new(),
+            bill_scan: None,
         }
     }
 }
@@ -334,7 +358,42 @@ pub fn rebaseline(entry: &Section<'_>) -> Result<RebaselinePolicy, ConfigError> 
         ecm_gap_days: count("ecm_gap_days")?.map_or(usual.ecm_gap_days, i64::from),
         events: events(&section)?,
         static_factors: static_factors(&section)?,
+        bill_scan: bill_scan(&section)?,
     })
+}
+
+fn bill_scan(section: &Section<'_>) -> Result<Option<BillScan>, ConfigError> {
+    /// A variance of fewer bills means nothing.
+    const FEWEST: f64 = 3.0;
+    let usual = BillScan::default();
+    match section.value("bill_steps") {
+        None | Some(Value::Bool(false)) => return Ok(None),
+        Some(Value::Bool(true)) => return Ok(Some(usual)),
+        Some(Value::String(word)) if word == "scan" => return Ok(Some(usual)),
+        Some(Value::String(word)) if word == "off" => return Ok(None),
+        Some(Value::Object(_)) => {}
+        Some(_) => {
+            return Err(section.refuse(
+                "bill_steps",
+                "it must be \"scan\", \"off\", true, false, or {\"min_run\": bills, \"threshold\": t}",
+            ));
+        }
+    }
+    let Some(scan) = section.section("bill_steps")? else {
+        return Ok(None);
+    };
+    scan.only(&["min_run", "threshold"])?;
+    let threshold = scan.number("threshold")?.unwrap_or(usual.threshold);
+    if threshold <= 0.0 {
+        return Err(scan.refuse("threshold", "it must be above 0"));
+    }
+    if scan.number("min_run")?.is_some_and(|run| run < FEWEST) {
+        return Err(scan.refuse("min_run", "it must be at least 3 bills"));
+    }
+    Ok(Some(BillScan {
+        min_run: whole(&scan, "min_run")?.unwrap_or(usual.min_run),
+        threshold,
+    }))
 }
 
 fn events(section: &Section<'_>) -> Result<Vec<DeclaredEvent>, ConfigError> {
@@ -420,7 +479,7 @@ fn midnight(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::wall_clock::iso;
@@ -533,6 +592,22 @@ mod tests {
             (
                 json!({"rebaseline": {"require_validity": "x"}}),
                 "mv[0].rebaseline.require_validity",
+            ),
+            (
+                json!({"rebaseline": {"bill_steps": "often"}}),
+                "mv[0].rebaseline.bill_steps: it must be",
+            ),
+            (
+                json!({"rebaseline": {"bill_steps": {"min_run": 2}}}),
+                "mv[0].rebaseline.bill_steps.min_run",
+            ),
+            (
+                json!({"rebaseline": {"bill_steps": {"threshold": 0}}}),
+                "mv[0].rebaseline.bill_steps.threshold",
+            ),
+            (
+                json!({"rebaseline": {"bill_steps": {"x": 1}}}),
+                "mv[0].rebaseline.bill_steps.x",
             ),
         ] {
             let refused = read(entry).unwrap_err();

@@ -198,16 +198,18 @@ fn hourly_means(stamps: &[i64], values: &[f64]) -> Vec<(i64, f64)> {
         .collect()
 }
 
-/// Lines of midnight, temperature and energy, as the writer of frozen baselines takes their SHA-256.
+/// Lines of midnight, temperature, energy and further terms, as the writer of frozen baselines takes their SHA-256.
 fn rows_digest(rows: &DailyFrame) -> String {
     let mut lines = String::new();
-    for ((day, temperature), energy) in rows.days.iter().zip(&rows.temperature).zip(&rows.energy) {
-        lines.push_str(&format!(
-            "{},{},{}\n",
-            iso(*day),
-            float(*temperature),
-            float(*energy)
-        ));
+    let days = rows.days.iter().zip(&rows.temperature).zip(&rows.energy);
+    for (row, ((day, temperature), energy)) in days.enumerate() {
+        let further = rows.drivers.iter().filter_map(|column| column.get(row));
+        lines.push_str(&iso(*day));
+        for value in [temperature, energy].into_iter().chain(further) {
+            lines.push(',');
+            lines.push_str(&float(*value));
+        }
+        lines.push('\n');
     }
     sha256(lines.as_bytes())
 }

@@ -1,10 +1,12 @@
 //! Figures that the reference answers for the same meter and the same ledgers.
 
+use super::other_methods::OtherSaving;
 use super::*;
 use crate::frame::{Frame, RoleFrame};
 use crate::mv::daily::DailyRule;
 use crate::mv::testing::{hourly, since_2023};
-use crate::mv::{ExtrapolationPolicy, ForecastSaving};
+use crate::mv::{ExtrapolationPolicy, ForecastSaving, methods};
+use crate::run_config::MvMethod;
 use crate::wall_clock::Window;
 
 /// Two years from 2023 on with an event in each, the second year with a tenth less.
@@ -225,30 +227,110 @@ fn a_ledger_that_cannot_be_applied_is_refused_as_a_whole() {
     );
 }
 
-#[test]
-fn totals_without_dates_take_amounts_only() {
-    let ledger = |entry| Ledger {
-        entries: vec![entry],
+/// Figures of a saving by another method, with entries: baseline's side, savings, share, band, indicator and its band.
+fn by_method(method: MvMethod, entries: Vec<LedgerEntry>) -> Result<[f64; 6], LedgerRefusal> {
+    let table = meter();
+    let policy = ExtrapolationPolicy::default();
+    let (fitted, reporting) = (days(&table, 0, 365), days(&table, 365, 731));
+    let baseline = Baseline::of(&fitted, &policy).unwrap();
+    let model = Baseline::of(&reporting, &policy).unwrap();
+    let year = methods::normal_days(&[40.0, 55.0, 62.0, 70.0, 78.0]);
+    let exact = Kernel::Exact;
+    let saving = match method {
+        MvMethod::Backcast => methods::backcast(&model, 366, &fitted, exact, &policy),
+        _ => methods::standard_conditions([&baseline, &model], 366, &year, exact, &policy),
+    };
+    let totals = saving.totals.unwrap();
+    let projected = saving.projected.unwrap();
+    let measured = saving.measured.unwrap_or(projected);
+    let other = OtherSaving {
+        baseline: &baseline,
+        fitted: &fitted,
+        model: &model,
+        reporting: &reporting,
+        kernel: exact,
+        sides: (measured, measured - totals.savings),
+        band: totals.uncertainty,
+        reporting_start: since_2023(365),
+    };
+    let ledger = Ledger {
+        entries,
         ..Ledger::default()
     };
-    let of = |entry| {
-        Adjusted::of_totals(
-            (433369.1, 391907.58),
-            Some(4861.99),
-            362,
-            "backcast",
-            &ledger(entry),
-        )
-    };
-    let adjusted = of(engineering()).unwrap();
-    assert_eq!((adjusted.baseline, adjusted.savings), (434369.1, 42461.52));
+    let adjusted = match method {
+        MvMethod::Backcast => other_methods::backcast(other, &ledger),
+        _ => other_methods::standard_conditions(other, &year, &ledger),
+    }?;
+    Ok([
+        adjusted.baseline,
+        adjusted.savings,
+        adjusted.savings_share.unwrap(),
+        adjusted.uncertainty.unwrap(),
+        adjusted.enpi.unwrap(),
+        adjusted.enpi_uncertainty.unwrap(),
+    ])
+}
+
+#[test]
+fn an_entry_counts_for_its_share_of_the_reporting_days_where_rows_have_other_dates() {
+    let plain = by_method(MvMethod::Backcast, Vec::new()).unwrap();
+    let with = |entries| by_method(MvMethod::Backcast, entries).unwrap();
+    let amount = with(vec![engineering()]);
+    assert_eq!(round(amount[0] - plain[0], 2), 1000.0);
+    assert!(amount[3] > plain[3]);
+    // A tenth more area from day 486 on, half of which the energy follows: 245 of 366 days.
+    let wing = with(vec![area(0.0, 0.0)]);
     assert_eq!(
-        (adjusted.uncertainty, adjusted.enpi),
-        (Some(4864.77), Some(0.902246))
+        round(wing[0] - plain[0], 0),
+        round(plain[0] * 0.05 * 245.0 / 366.0, 0)
     );
-    assert_eq!(adjusted.enpi_uncertainty, Some(0.010105));
+    assert_eq!(wing[3], plain[3], "a measured baseline is not uncertain");
+    let normal = |entries| by_method(MvMethod::StandardConditions, entries).unwrap();
+    let (usual, grown) = (normal(Vec::new()), normal(vec![area(0.0, 0.0)]));
     assert_eq!(
-        of(event()),
-        Err(LedgerRefusal::NoDates("indicator", "backcast"))
+        round(grown[0] - usual[0], 0),
+        round(usual[0] * 0.05 * 245.0 / 366.0, 0)
+    );
+    assert!(grown[3] > usual[3], "a projected one is");
+}
+
+#[test]
+fn an_event_is_taken_out_of_the_model_that_saw_it() {
+    let plain = by_method(MvMethod::Backcast, Vec::new()).unwrap();
+    let with = by_method(MvMethod::Backcast, vec![event()]).unwrap();
+    // 6 an hour for 40 of 366 days.
+    let expected = 6.0 * 24.0 * 40.0 * 365.0 / 366.0;
+    assert!(
+        (with[1] - plain[1] - expected).abs() < 0.1 * expected,
+        "{with:?} against {plain:?}"
+    );
+    assert!(
+        with[3] < plain[3],
+        "the fit without the event scatters less"
+    );
+    let normal = by_method(MvMethod::StandardConditions, vec![event_of_baseline()]).unwrap();
+    let usual = by_method(MvMethod::StandardConditions, Vec::new()).unwrap();
+    assert!(normal[0] < usual[0]);
+}
+
+#[test]
+fn what_other_methods_cannot_tell_is_refused() {
+    assert_eq!(
+        by_method(MvMethod::Backcast, vec![event_of_baseline()]),
+        Err(LedgerRefusal::MeasuredBaseline)
+    );
+    let excluded = |start, end| entry(Change::Exclude, start, Some(end));
+    assert_eq!(
+        by_method(MvMethod::Backcast, vec![excluded(0, 365)]),
+        Err(LedgerRefusal::NothingLeft)
+    );
+    assert_eq!(
+        by_method(MvMethod::StandardConditions, vec![excluded(400, 410)]),
+        Err(LedgerRefusal::NoDates("exclude", "standard_conditions"))
+    );
+    let twice = vec![event_of_baseline(), entry(Change::Indicator, 50, Some(80))];
+    assert_eq!(
+        by_method(MvMethod::StandardConditions, twice),
+        Err(LedgerRefusal::TwoOfBaseline)
     );
 }
