@@ -61,15 +61,14 @@ impl FrozenRun<'_> {
         let all = (self.rows)(window);
         let changed = self.is_changed(version, &all);
         let fitted = all.with_columns(&places);
-        let judged = match changed == Some(true) && !fitted.is_empty() {
-            true => FrozenVersion {
-                baseline: version.baseline.judged_by(&fitted),
-                ..version.clone()
-            },
-            false => version.clone(),
-        };
+        let mut judged = version.clone();
+        let mut accepted = version.accepted;
+        if changed == Some(true) && !fitted.is_empty() {
+            judged.baseline = version.baseline.judged_by(&fitted);
+            accepted = judged.baseline.accepted();
+        }
         let version = &judged;
-        let mut found = vec![self.baseline_row(version, &fitted, changed)];
+        let mut found = vec![self.baseline_row(version, &fitted, changed, accepted)];
         let Some(reporting) = reporting else {
             return Ok(found);
         };
@@ -264,6 +263,7 @@ impl FrozenRun<'_> {
         version: &FrozenVersion,
         fitted: &DailyFrame,
         changed: Option<bool>,
+        accepted: bool,
     ) -> MvFinding {
         let baseline = &version.baseline;
         let statistics = baseline.statistics.rounded();
@@ -273,7 +273,7 @@ impl FrozenRun<'_> {
             .number("r2", statistics.r2)
             .number("cv_rmse", statistics.cv_rmse)
             .number("nmbe", statistics.nmbe)
-            .set("accept", version.accepted)
+            .set("accept", accepted)
             .number_or_null("rho", baseline.rho)
             .set("baseline_version", version.name())
             .count("versions", self.versions.len())
@@ -319,7 +319,7 @@ impl FrozenRun<'_> {
             statistics.r2,
             100.0 * statistics.cv_rmse
         );
-        let severity = match version.accepted {
+        let severity = match accepted {
             true => Severity::Ok,
             false => Severity::Info,
         };

@@ -84,6 +84,22 @@ def prepare(path, folder):
     estimated.to_csv(folder / "estimated.csv", index=False)
     bills.drop(index=5).assign(unit="therm").to_csv(folder / "missing.csv", index=False)
 
+    # A school: its days of use, its holidays, and its breaks; and fans whose air counts too.
+    random = np.random.default_rng(12)
+    day = np.arange(len(index)) // 24
+    date = index.normalize()
+    shut = ["2023-01-02", "2023-05-29", "2023-07-04", "2023-09-04", "2023-11-23", "2023-12-25", "2024-01-01", "2024-05-27", "2024-07-04"]
+    used = (index.dayofweek < 5) & ~date.isin(pd.to_datetime(shut))
+    away = ((date >= "2023-06-12") & (date <= "2023-08-20")) | ((date >= "2024-06-10") & (date <= "2024-08-18"))
+    air = random.uniform(20, 200, 731)[day]
+    noise = random.normal(0, 2, 731)[day]
+    load = 40 + 1.5 * np.maximum(0, season(day) - 60) + 0.1 * air + 15 * used - 10 * (used & away) + noise
+    frame = pd.DataFrame({Role.OAT: season(day), Role.POWER: load * np.where(day >= 365, 0.9, 1), Role.AIRFLOW: air}, index=index)
+    store.write_role_frame(frame, facility_id="school", equip="M1", equip_class="METER", name="school")
+    breaks = pd.DataFrame({"start": ["2023-06-12", "2024-06-10"], "end": ["2023-08-20", "2024-08-18"]})
+    breaks.to_csv(folder / "breaks.csv", index=False)
+    pd.DataFrame({"date": shut}).to_csv(folder / "shut.csv", index=False)
+
 
 def freeze(wanted):
     camber = Path(sys.executable).with_name("camber")
