@@ -11,7 +11,7 @@ use super::ledger::{Change, LedgerEntry, days_between};
 use super::rows::{MvFinding, MvRule};
 use super::versioned::FrozenVersion;
 use crate::finding::{Metrics, Severity, Verdict};
-use crate::run_config::mv_ledger::{Magnitude, RebaselinePolicy};
+use crate::run_config::mv_rebaseline::{Magnitude, RebaselinePolicy};
 use crate::wall_clock::{DAY, date, stamp_of, time_of};
 
 /// What is known when triggers are assessed.

@@ -6,8 +6,8 @@
 //! - [`site`], [`sequences`]: units and weather; sections that are checked, but that no run judges.
 //! - [`oversights`]: what has no effect, of which its writer is told.
 //! - [`files`]: files that a configuration names.
-//! - [`mv`]: measurement and verification; [`mv_bills`], [`mv_drivers`], [`mv_ledger`] and
-//!   [`mv_units`], [`mv_calendar`] are parts of its entries.
+//! - [`mv`]: measurement and verification; [`mv_terms`], [`mv_bills`], [`mv_bill_columns`], [`mv_drivers`],
+//!   [`mv_calendar`], [`mv_units`], [`mv_ledger`] and [`mv_rebaseline`] are parts of its entries.
 //! - [`defaults`]: the configuration of a facility that nobody configured.
 
 mod dates;
@@ -16,10 +16,13 @@ pub mod drift;
 pub mod equipment;
 pub mod files;
 pub mod mv;
+mod mv_bill_columns;
 pub mod mv_bills;
 pub mod mv_calendar;
 pub mod mv_drivers;
 pub mod mv_ledger;
+pub mod mv_rebaseline;
+pub mod mv_terms;
 pub mod mv_units;
 pub mod oversights;
 pub mod references;
@@ -38,7 +41,8 @@ use serde_json::{Map, Value};
 pub use self::drift::{DriftEntry, DriftReference, DriftSection, WrittenWindow};
 pub use self::equipment::{Discovered, EquipmentEntry, discovered};
 pub use self::files::{ConfigFiles, CsvTable, NoFiles};
-pub use self::mv::{MvEntry, MvMeter, MvMethod, MvTerms, Period, TrendedMeter, Validity};
+pub use self::mv::{MvEntry, MvMeter, TrendedMeter};
+pub use self::mv_terms::{MvMethod, MvTerms, Period, Validity};
 pub use self::oversights::Oversight;
 pub use self::references::{ReferenceLimits, ReferenceSource, ReferenceSpec, References};
 pub use self::report::{EnergyPrice, EquipmentLoad, ReportOptions};

@@ -2,7 +2,7 @@
 
 use crate::mv::statistics::lag_one;
 use crate::numeric::{mad, mean, round, share_of, std_sample};
-use crate::run_config::mv_ledger::BillScan;
+use crate::run_config::mv_rebaseline::BillScan;
 
 /// A penalty of three per change and logarithm of the rows finds no step in noise.
 const PENALTY: f64 = 3.0;
