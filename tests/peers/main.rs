@@ -10,6 +10,7 @@ mod camber_drift;
 mod camber_mv;
 mod camber_mv_bills;
 mod camber_mv_calendars;
+mod camber_mv_scales;
 mod camber_rcx;
 mod camber_rules;
 mod camber_sites;

@@ -9,6 +9,7 @@ use super::proposal::{Grounds, Proposal};
 use super::rows::{self, MeterContext, MvFinding, MvRule};
 use super::rows_adjusted::{self, ToldWith};
 use super::trended::MvError;
+use super::unit_scale::IMPLAUSIBLE;
 use crate::finding::{Metrics, Severity, Verdict};
 use crate::numeric::round;
 use crate::run_config::mv_bills::{BilledMeter, CostOfEnergy, DegreeDayBase};
@@ -32,6 +33,19 @@ impl BilledRun<'_> {
     /// # Errors
     /// A period has bills, but too few for any model.
     pub fn findings(&self) -> Result<Vec<MvFinding>, MvError> {
+        let check = self.meter.check.as_ref();
+        let warning = check.and_then(|check| check.price.finding(&self.meter.label));
+        if warning.is_some() && check.is_some_and(|check| check.declines) {
+            let declined = self.declined(IMPLAUSIBLE, &self.bill_caveats());
+            return Ok(warning.into_iter().chain(declined).collect());
+        }
+        let mut found = self.fitted()?;
+        found.extend(warning);
+        Ok(found)
+    }
+
+    /// The rows of bills whose quantities are taken as they are.
+    fn fitted(&self) -> Result<Vec<MvFinding>, MvError> {
         let (weather, source) = match self.weather {
             Ok(known) => known,
             Err(reason) => return Ok(self.declined(reason, &[])),
@@ -123,8 +137,8 @@ impl BilledRun<'_> {
         }
     }
 
-    /// What was done with the bills before anything was fitted.
-    fn caveats(&self, all: &BillRows) -> Vec<String> {
+    /// What was done with the bills before their weather was looked at.
+    fn bill_caveats(&self) -> Vec<String> {
         let mut caveats = self.meter.bills.caveats();
         if let Some(scale) = &self.meter.scale {
             caveats.push(format!(
@@ -132,6 +146,12 @@ impl BilledRun<'_> {
                 scale.factor, scale.reason
             ));
         }
+        caveats
+    }
+
+    /// What was done with the bills before anything was fitted.
+    fn caveats(&self, all: &BillRows) -> Vec<String> {
+        let mut caveats = self.bill_caveats();
         if all.dropped > 0 {
             caveats.push(format!(
                 "{} bills were dropped: the outdoor temperature of less than {}% of their days is known, or they state no \

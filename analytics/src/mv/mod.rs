@@ -12,6 +12,7 @@
 //! - [`methods`]: savings by backcast, at standard conditions, by chaining; [`proposal`] of a method; [`sep`] validity, with
 //!   [`distributions`].
 //! - [`versioned`], [`frozen`], [`triggers`]: baselines that somebody froze, savings against them, and when to renew them.
+//! - [`unit_scale`]: bills whose quantities cannot be right by what they cost.
 //! - [`questions`]: periods that make an answer doubtful.
 //! - [`project`]: all entries of a configuration; [`trended`] and [`billed`] are one meter; [`rows`] are what is answered.
 //!
@@ -45,6 +46,7 @@ pub mod statistics;
 mod testing;
 pub mod trended;
 pub mod triggers;
+pub mod unit_scale;
 pub mod versioned;
 
 pub use self::adjustments::{Adjusted, Unadjusted};

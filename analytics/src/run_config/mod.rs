@@ -6,7 +6,7 @@
 //! - [`site`], [`sequences`]: units and weather; sections that are checked, but that no run judges.
 //! - [`oversights`]: what has no effect, of which its writer is told.
 //! - [`files`]: files that a configuration names.
-//! - [`mv`]: measurement and verification; [`mv_terms`], [`mv_bills`], [`mv_bill_columns`], [`mv_drivers`],
+//! - [`mv`]: measurement and verification; [`mv_terms`], [`mv_bills`], [`mv_bill_scale`], [`mv_drivers`],
 //!   [`mv_calendar`], [`mv_units`], [`mv_ledger`] and [`mv_rebaseline`] are parts of its entries.
 //! - [`defaults`]: the configuration of a facility that nobody configured.
 
@@ -17,6 +17,8 @@ pub mod equipment;
 pub mod files;
 pub mod mv;
 mod mv_bill_columns;
+pub mod mv_bill_scale;
+mod mv_bill_units;
 pub mod mv_bills;
 pub mod mv_calendar;
 pub mod mv_drivers;

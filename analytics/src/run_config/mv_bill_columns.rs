@@ -34,7 +34,7 @@ const ESTIMATES: [(&[&str], bool); 2] = [
 pub(super) struct Columns {
     start: usize,
     end: usize,
-    energy: usize,
+    pub energy: usize,
     estimated: Option<usize>,
     unit: Option<usize>,
     pub cost: Option<usize>,
@@ -46,18 +46,7 @@ impl Columns {
     /// # Errors
     /// The file has no such column.
     pub fn find(bills: &Section<'_>, table: &CsvTable, place: &str) -> Result<Self, ConfigError> {
-        let find = |name: &str| {
-            let found = table.headers.iter().position(|header| header == name);
-            found.ok_or_else(|| {
-                ConfigError::new(
-                    place,
-                    format!(
-                        "the bills have no column {name:?}; they have {}",
-                        table.headers.join(", ")
-                    ),
-                )
-            })
-        };
+        let find = |name: &str| find(table, name, place);
         let named = |key: &str| bills.text(key)?.map(find).transpose();
         let or_usual = |key: &str| Ok(bills.text(key)?.unwrap_or(key).to_owned());
         let usual = |key: &str| or_usual(key).and_then(|name: String| find(&name));
@@ -96,7 +85,7 @@ impl Columns {
                     ))
                 })
             };
-            let amount = |column: usize| cell(column).parse::<f64>().unwrap_or(f64::NAN);
+            let amount = |column: usize| amount(row, column);
             let estimated = match self.estimated {
                 None => false,
                 Some(column) => is_estimated(cell(column)).ok_or_else(|| {
@@ -153,4 +142,27 @@ fn is_estimated(word: &str) -> Option<bool> {
         .iter()
         .find(|(words, _)| words.contains(&word.as_str()));
     known.map(|(_, estimated)| *estimated)
+}
+
+/// The column of this name.
+///
+/// # Errors
+/// There is none.
+pub(super) fn find(table: &CsvTable, name: &str, place: &str) -> Result<usize, ConfigError> {
+    let found = table.headers.iter().position(|header| header == name);
+    found.ok_or_else(|| {
+        ConfigError::new(
+            place,
+            format!(
+                "the bills have no column {name:?}; they have {}",
+                table.headers.join(", ")
+            ),
+        )
+    })
+}
+
+/// The number of a cell; NaN when it is none.
+pub(super) fn amount(row: &[String], column: usize) -> f64 {
+    let cell = row.get(column).map_or("", String::as_str);
+    cell.parse().unwrap_or(f64::NAN)
 }

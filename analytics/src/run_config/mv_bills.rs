@@ -2,6 +2,7 @@
 
 use super::files::{ConfigFiles, CsvTable};
 use super::mv_bill_columns::Columns;
+use super::mv_bill_scale::{Quantities, ScaleCheck, ScaleOverride, scale_check, scale_override};
 use super::mv_terms::whole;
 use super::mv_units::MeterUnit;
 use super::section::{ConfigError, Section};
@@ -33,13 +34,6 @@ pub enum CostOfEnergy {
     Rate(f64),
 }
 
-/// By what all quantities of the bills are multiplied, and why.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ScaleOverride {
-    pub factor: f64,
-    pub reason: String,
-}
-
 /// Base of the degree days.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DegreeDayBase {
@@ -61,6 +55,7 @@ pub struct BilledMeter {
     /// The same, with what it is in the report; none where the configuration has no `units` block.
     pub unit: Option<MeterUnit>,
     pub scale: Option<ScaleOverride>,
+    pub check: Option<ScaleCheck>,
     pub weather: BillWeather,
     pub base: DegreeDayBase,
     /// Fewest usable bills of a baseline.
@@ -151,10 +146,17 @@ impl BilledMeter {
             Some(unit) => Some(unit.to_owned()),
             None => columns.unit(&table, &place)?,
         };
+        let quantities = Quantities {
+            table: &table,
+            energy: columns.energy,
+            factor,
+            unit: unit_name.as_deref(),
+        };
         Ok(Self {
             label: label(entry, file)?,
             bills: settled,
             unit: MeterUnit::of_bills(&bills, unit_name.as_deref(), units)?,
+            check: scale_check(&bills, &quantities, units, &place)?,
             unit_name,
             scale,
             weather: weather(entry)?,
@@ -302,27 +304,6 @@ fn cost(entry: &Section<'_>, bills_state_cost: bool) -> Result<Option<CostOfEner
         Some(rate) => Ok(Some(CostOfEnergy::Rate(rate))),
         None => Err(refuse()),
     }
-}
-
-fn scale_override(bills: &Section<'_>) -> Result<Option<ScaleOverride>, ConfigError> {
-    let Some(section) = bills.section("scale_override")? else {
-        return Ok(None);
-    };
-    section.only(&["factor", "reason"])?;
-    let factor = section
-        .number("factor")?
-        .filter(|factor| *factor > 0.0)
-        .ok_or_else(|| section.refuse("factor", "it must be a number above 0, as 0.001"))?;
-    let reason = section.required_text("reason").map_err(|_| {
-        section.refuse(
-            "reason",
-            "it is missing; say why the scale of the bills is wrong",
-        )
-    })?;
-    Ok(Some(ScaleOverride {
-        factor,
-        reason: reason.to_owned(),
-    }))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ const FLOWS: [(&[&str], &str, f64); 4] = [
 ];
 
 /// Energies of a heat content, in kBtu.
-const ENERGIES: [(&str, f64); 12] = [
+pub(super) const ENERGIES: [(&str, f64); 12] = [
     ("wh", KBTU_PER_KWH / 1_000.0),
     ("kwh", KBTU_PER_KWH),
     ("mwh", KBTU_PER_KWH * 1_000.0),
@@ -44,7 +44,7 @@ const ENERGIES: [(&str, f64); 12] = [
 ];
 
 /// Volumes of a heat content, in cubic feet.
-const VOLUMES: [(&[&str], f64); 4] = [
+pub(super) const VOLUMES: [(&[&str], f64); 4] = [
     (&["ft3", "ft³", "cf", "scf"], 1.0),
     (&["ccf"], 100.0),
     (&["mcf"], 1_000.0),
@@ -206,148 +206,6 @@ impl MeterUnit {
     }
 }
 
-/// Units of billed energy as findings write them.
-const BILLED: [&str; 19] = [
-    "kWh", "MWh", "GWh", "Wh", "Btu", "kBtu", "MMBtu", "therm", "ton-hour", "kJ", "MJ", "GJ",
-    "ft3", "CCF", "Mcf", "m3", "lb", "klb", "kg",
-];
-/// Masses of steam, in pounds.
-const MASSES: [(&str, f64); 3] = [("lb", 1.0), ("klb", 1_000.0), ("kg", 1.0 / 0.453_592_37)];
-
-impl MeterUnit {
-    /// The unit of bills, with `heat_content`, `enthalpy` and `meter_type`; none without a `units` block, where bills may be
-    /// in any unit.
-    ///
-    /// # Errors
-    /// A unit is unknown or missing, or a volume or mass has no heat.
-    pub fn of_bills(
-        bills: &Section<'_>,
-        name: Option<&str>,
-        units: Option<&UnitBlock>,
-    ) -> Result<Option<Self>, ConfigError> {
-        let heat = bills
-            .text("heat_content")?
-            .map(|text| heat_content(text).map_err(|problem| bills.refuse("heat_content", problem)))
-            .transpose()?;
-        let enthalpy = bills
-            .text("enthalpy")?
-            .map(|text| enthalpy(text).map_err(|problem| bills.refuse("enthalpy", problem)))
-            .transpose()?;
-        let region = units.and_then(|block| block.gas_region);
-        if bills.text("meter_type")?.is_some() && region.is_none() {
-            return Err(bills.refuse("meter_type", "it needs units.factor_set"));
-        }
-        let Some(block) = units else {
-            return Ok(None);
-        };
-        let name = name.ok_or_else(|| {
-            bills.refuse(
-                "units",
-                format!(
-                    "the configuration's units are {}, so that the bills must name theirs, such as \"kWh\" or \"therm\"",
-                    block.system.word()
-                ),
-            )
-        })?;
-        let lower = name.to_lowercase();
-        let lower = match lower.strip_suffix('s') {
-            Some("therm" | "ton-hour" | "lb" | "klb") => lower.trim_end_matches('s'),
-            _ => lower.as_str(),
-        };
-        let energy = ENERGIES.iter().find(|(known, _)| *known == lower);
-        let volume = VOLUMES.iter().find(|(names, _)| names.contains(&lower));
-        let mass = MASSES.iter().find(|(known, _)| *known == lower);
-        let written = BILLED
-            .into_iter()
-            .find(|known| known.eq_ignore_ascii_case(lower))
-            .unwrap_or("ft3");
-        let kbtu = match (energy, volume, mass) {
-            (Some((_, kbtu)), _, _) => *kbtu,
-            (_, Some((_, cubic_feet)), _) => heat
-                .map(|heat| heat * cubic_feet)
-                .or_else(|| region.and_then(|region| gas_heat(region, written)))
-                .ok_or_else(|| {
-                    bills.refuse(
-                        "heat_content",
-                        "a volume of gas needs it, such as \"1037 Btu/ft3\", or units.factor_set; there is no default",
-                    )
-                })?,
-            (_, _, Some((_, pounds))) => enthalpy.map(|heat| heat * pounds).ok_or_else(|| {
-                bills.refuse(
-                    "enthalpy",
-                    "a mass of steam needs it, such as \"1194 Btu/lb\"; there is no default",
-                )
-            })?,
-            _ => {
-                return Err(bills.refuse(
-                    "units",
-                    format!("{name:?} is no unit of bills; known are {}", BILLED.join(", ")),
-                ));
-            }
-        };
-        Ok(Some(Self {
-            energy: written,
-            report: Some(ReportUnit {
-                system: block.system,
-                factor: kbtu * block.system.of_kbtu(),
-            }),
-        }))
-    }
-}
-
-/// kBtu of the unit that a price is per: `per`, with `heat_content` of a volume or `enthalpy` of a mass.
-///
-/// # Errors
-/// The unit is unknown, may be one of two, or a volume or mass has no heat.
-pub(super) fn kbtu_of_price(price: &Section<'_>) -> Result<f64, ConfigError> {
-    let per = price.required_text("per")?;
-    let ambiguous = |meanings: &str| Err(price.refuse("per", format!("{per:?} {meanings}")));
-    let lower = per.to_lowercase();
-    let name = match lower.as_str() {
-        "mbtu" => return ambiguous("is a thousand Btu or a million; write kBtu or MMBtu"),
-        "mlb" => return ambiguous("is a thousand pounds or a million; write klb"),
-        "dth" | "dekatherm" | "dekatherms" => "mmbtu",
-        other => match other.strip_suffix('s') {
-            Some(one @ ("therm" | "ton-hour" | "lb" | "klb")) => one,
-            _ => other,
-        },
-    };
-    let heat = |key: &str, example: &str, read: fn(&str) -> Result<f64, String>| {
-        let text = price.text(key)?.ok_or_else(|| {
-            let missing = format!("{per:?} is no energy: give what one holds, such as {example}");
-            price.refuse(key, missing)
-        })?;
-        read(text).map_err(|problem| price.refuse(key, problem))
-    };
-    let energy = ENERGIES.iter().find(|(known, _)| *known == name);
-    let volume = VOLUMES.iter().find(|(names, _)| names.contains(&name));
-    let mass = MASSES.iter().find(|(known, _)| *known == name);
-    match (energy, volume, mass) {
-        (Some((_, kbtu)), _, _) => Ok(*kbtu),
-        (_, Some((_, cubic_feet)), _) => {
-            Ok(cubic_feet * heat("heat_content", "\"1037 Btu/ft3\"", heat_content)?)
-        }
-        (_, _, Some((_, pounds))) => Ok(pounds * heat("enthalpy", "\"1194 Btu/lb\"", enthalpy)?),
-        _ => Err(price.refuse(
-            "per",
-            format!("{per:?} is no unit; units are {}", BILLED.join(", ")),
-        )),
-    }
-}
-
-/// Reads `1194 Btu/lb` as kBtu per pound.
-fn enthalpy(text: &str) -> Result<f64, String> {
-    let unreadable = || format!("{text:?} is no heat of a mass, such as 1194 Btu/lb");
-    let (energy, mass) = text.rsplit_once('/').ok_or_else(unreadable)?;
-    let mass = mass.trim().to_lowercase();
-    let (_, pounds) = MASSES
-        .iter()
-        .find(|(known, _)| *known == mass)
-        .ok_or_else(unreadable)?;
-    // A heat content per pound is read like one per cubic foot.
-    Ok(heat_content(&format!("{energy}/ft3"))? / pounds)
-}
-
 fn unknown_rate(section: &Section<'_>, name: &str) -> ConfigError {
     section.refuse(
         "units",
@@ -358,7 +216,7 @@ fn unknown_rate(section: &Section<'_>, name: &str) -> ConfigError {
 }
 
 /// Heat of one volume of natural gas, kBtu.
-fn gas_heat(region: GasRegion, volume: &str) -> Option<f64> {
+pub(super) fn gas_heat(region: GasRegion, volume: &str) -> Option<f64> {
     let (_, heats) = ENERGY_STAR_GAS.into_iter().find(|(of, _)| *of == region)?;
     let heat = heats.into_iter().find(|(of, _)| *of == volume);
     heat.map(|(_, kbtu)| kbtu)

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::mv_units::{self, kbtu_of_price};
+use super::mv_bill_units::kbtu_of_price;
+use super::mv_units;
 use super::section::{ConfigError, Section};
 use crate::occupancy::Schedule;
 

@@ -416,6 +416,69 @@ fn weekdays_stand_beside_the_weather() {
     assert_eq!(form, Some(json!("cp_driver")));
 }
 
+/// A store with one version of the meter's baseline: what it uses below and above 60 °F, and terms beside the temperature.
+fn frozen_store(drivers: Value) -> String {
+    json!({"schema": 1, "mv_baselines": [{
+        "facility_id": "hq", "equip": "M1", "kind": "mv_power",
+        "period_start": "2023-01-01", "period_end": "2023-12-31", "frozen_at": "2024-01-02T00:00:00Z",
+        "coefficients": {
+            "type": "ChangePointDriverModel", "kind": "3PC", "change_points": [60.0], "sse": 100.0,
+            "coeffs": {"base": 960.0, "slope": 36.0, "Tc": 60.0}, "driver_names": drivers, "driver_coef": [],
+            "fit_record": {"xtx_pinv": [[1e-3, 0.0], [0.0, 1e-3]], "values": [[30.0, 55.0, 80.0]], "rho": 0.0},
+        },
+        "provenance": {
+            "version": 1, "method": "forecast", "fit_frame_sha256": "as frozen",
+            "fit_stats": {"n": 365, "p": 2, "r2": 0.9, "adj_r2": 0.9, "rmse": 10.0, "cv_rmse": 0.1, "nmbe": 0.009,
+                "f_stat": 100.0, "accept": false},
+        },
+    }]})
+    .to_string()
+}
+
+#[test]
+fn a_frozen_baseline_whose_rows_changed_is_judged_by_what_they_say_now() {
+    let frames = [meter()];
+    let equip = frames[0].whole().equip().to_owned();
+    let against = |digest: &'static str, drivers: Value| {
+        let content = json!({ "mv": [entry(json!({}))] });
+        let config = RunConfig::read(content.as_object().unwrap().clone(), &NoFiles).unwrap();
+        let text = frozen_store(drivers).replace("M1", &equip);
+        let sources = Sources {
+            site: SiteDays::WITHOUT_ZONE,
+            weather: &|_| Err("there is no outdoor temperature".to_owned()),
+            frozen: Some(Frozen {
+                text: &text,
+                places: &["hq"],
+                digest: &|_| digest.to_owned(),
+            }),
+        };
+        findings(&config.mv_entries().unwrap(), &frames, sources).unwrap()
+    };
+    let told_of = |digest| {
+        let rows = against(digest, json!([]));
+        let metrics = one(&rows, MvRule::Baseline)
+            .verdict
+            .metrics
+            .as_map()
+            .clone();
+        ["accept", "r2", "baseline_data_changed"].map(|name| metrics[name].clone())
+    };
+    assert_eq!(
+        told_of("as frozen"),
+        [json!(false), json!(0.9), json!(false)]
+    );
+    let [accepted, r2, changed] = told_of("other rows");
+    assert_eq!((accepted, changed), (json!(true), json!(true)));
+    assert!(r2.as_f64().unwrap() > 0.99);
+    // What the model knows of a day must be known of every day.
+    let rows = against("as frozen", json!(["weekday"]));
+    let [declined] = &rows[..] else {
+        panic!("one row");
+    };
+    assert!(declined.is_declined());
+    assert!(told(declined, "knows weekday beside the temperature"));
+}
+
 #[test]
 fn a_class_without_equipment_gives_no_row_and_several_meters_give_theirs() {
     assert!(rows(json!({"class": "BTU"})).is_empty());
