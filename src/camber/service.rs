@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use chrono_tz::Tz;
 use niagara_analytics::drift::Trace;
+use niagara_analytics::run_config::MvEntry;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::capability::CapabilityDefinition;
 use super::context::{CallerPolicy, Watch};
-use super::engine::DriftCall;
+use super::engine::{self, DriftCall};
 use super::error::{CapabilityError, FailureCode};
 use super::pool::WorkerPool;
 use super::registry::{CapabilityRegistry, CapabilityRegistryError};
@@ -129,6 +130,30 @@ impl CapabilityService {
                 caller,
                 watch,
                 |call, checked| DriftCall::of(call, checked).map(|run| run.outcome.traces),
+            )
+        })
+        .await
+    }
+
+    /// The entries of a facility's project of measurement and verification; the arguments are those of `mv_summary`.
+    ///
+    /// # Errors
+    /// As a call of the capability.
+    pub async fn mv_entries(
+        &self,
+        arguments: Value,
+        caller: CallerPolicy,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<MvEntry>, CapabilityError> {
+        let registry = self.registry.clone();
+        self.on_pool(caller, cancel, move |workspace, caller, watch| {
+            registry.within_call(
+                "mv_summary",
+                arguments,
+                workspace,
+                caller,
+                watch,
+                engine::mv::declared,
             )
         })
         .await

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use futures::future::BoxFuture;
 use niagara_analytics::drift::Trace;
+use niagara_analytics::run_config::MvEntry;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -81,6 +82,19 @@ impl CapabilityAccess {
         let caller = self.caller(service, &context.principal);
         let traces = service.drift_traces(arguments, caller, &context.cancel);
         Some(traces.await)
+    }
+
+    /// The entries of a facility's project of measurement and verification, for the caller of `context`; none where there is
+    /// no store.
+    pub async fn mv_entries(
+        &self,
+        context: &CallContext,
+        facility: &str,
+    ) -> Option<Result<Vec<MvEntry>, CapabilityError>> {
+        let service = self.service.as_ref()?;
+        let caller = self.caller(service, &context.principal);
+        let arguments = json!({ "facility_id": facility });
+        Some(service.mv_entries(arguments, caller, &context.cancel).await)
     }
 
     /// The zone of a facility's wall clock, for the caller of `context`; none where there is no store.

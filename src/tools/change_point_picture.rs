@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use niagara_analytics::frame::Frame;
 use niagara_analytics::mv::model::BaselineModel;
 use niagara_analytics::mv::{Baseline, DailyFrame, DailyRule, ExtrapolationPolicy};
+use niagara_analytics::run_config::{MvMeter, Period};
 use serde_json::{Map, Value, json};
 
 use super::capability::CapabilityAccess;
@@ -32,6 +33,55 @@ pub(super) struct ChangePointRequest {
     weather: (String, String),
     baseline: Window,
     reporting: Option<Window>,
+    min_coverage: f64,
+}
+
+/// What an entry of a project says of a picture.
+pub(super) struct Declared {
+    role: String,
+    baseline: Window,
+    reporting: Option<Window>,
+    min_coverage: f64,
+}
+
+/// The entry that the call names; none when it names none.
+///
+/// # Errors
+/// Those of the capability `mv_summary`, and −32602 when there is no such entry, or one of bills.
+pub(super) async fn declared(
+    arguments: &Arguments,
+    access: &CapabilityAccess,
+    context: &CallContext,
+) -> Result<Option<Declared>, ToolError> {
+    let Some(place) = arguments.optional_integer("entry") else {
+        return Ok(None);
+    };
+    let facility = own_facility(arguments.optional_string("facility"), access)
+        .ok_or_else(|| unknown_facility("facility"))?;
+    let found = access.mv_entries(context, &facility).await;
+    let entries = found.ok_or_else(no_store)?.map_err(refused)?;
+    let refuse = |problem: String| ToolError::invalid_params(problem).with("argument", "entry");
+    let entry = usize::try_from(place)
+        .ok()
+        .and_then(|place| entries.get(place));
+    let entry = entry.ok_or_else(|| {
+        refuse(format!(
+            "There is no entry {place}: the run configuration has {} in mv, counted from 0.",
+            entries.len()
+        ))
+    })?;
+    let MvMeter::Trended(meter) = &entry.meter else {
+        return Err(refuse(format!(
+            "{} is one of bills; only days of trended meters are drawn.",
+            entry.place
+        )));
+    };
+    Ok(Some(Declared {
+        role: meter.role.clone(),
+        baseline: entry.terms.period.map_or(Window::OPEN, Period::window),
+        reporting: entry.terms.reporting.map(Period::window),
+        min_coverage: entry.terms.min_coverage,
+    }))
 }
 
 /// A fitted baseline with its picture.
@@ -46,7 +96,11 @@ impl ChangePointRequest {
     ///
     /// # Errors
     /// −32602 for a missing meter or window, or a text that is no time.
-    pub fn of(arguments: &Arguments, access: &CapabilityAccess) -> Result<Self, ToolError> {
+    pub fn of(
+        arguments: &Arguments,
+        access: &CapabilityAccess,
+        declared: Option<&Declared>,
+    ) -> Result<Self, ToolError> {
         let facility = own_facility(arguments.optional_string("facility"), access)
             .ok_or_else(|| unknown_facility("facility"))?;
         let member = |name: &str, key: &str| {
@@ -54,10 +108,11 @@ impl ChangePointRequest {
             let text = text.and_then(Value::as_str).unwrap_or_default();
             Some(text.to_owned()).filter(|text| !text.is_empty())
         };
-        let (Some(equip), Some(role)) = (member("meter", "equip"), member("meter", "role")) else {
+        let role = member("meter", "role").or_else(|| Some(declared?.role.clone()));
+        let (Some(equip), Some(role)) = (member("meter", "equip"), role) else {
             return Err(ToolError::invalid_params(
                 "A change-point picture needs 'meter' with 'equip' and 'role' of a stored meter; the capability points \
-                 lists them.",
+                 lists them. With 'entry' the role may be left out.",
             )
             .with("argument", "meter"));
         };
@@ -71,9 +126,10 @@ impl ChangePointRequest {
             member("weather", "equip").unwrap_or_else(|| equip.clone()),
             member("weather", "role").unwrap_or_else(|| OUTDOOR.to_owned()),
         );
-        let baseline = window(arguments, "baseline")?.ok_or_else(|| {
+        let own = window(arguments, "baseline")?;
+        let baseline = own.or_else(|| Some(declared?.baseline)).ok_or_else(|| {
             ToolError::invalid_params(
-                "A change-point picture needs 'baseline', the start and end of the days to fit.",
+                "A change-point picture needs 'baseline', the start and end of the days to fit, or 'entry'.",
             )
             .with("argument", "baseline")
         })?;
@@ -86,7 +142,9 @@ impl ChangePointRequest {
             meter: (equip, role),
             weather,
             baseline,
-            reporting: window(arguments, "reporting")?,
+            reporting: window(arguments, "reporting")?.or_else(|| declared?.reporting),
+            min_coverage: declared
+                .map_or(DailyRule::DEFAULT.min_coverage, |entry| entry.min_coverage),
         })
     }
 
@@ -105,8 +163,12 @@ impl ChangePointRequest {
             facility: self.facility.clone(),
             points: BTreeSet::from([self.meter.clone(), self.weather.clone()]),
             window: Window {
-                start: bounds().filter_map(|window| window.start).min(),
-                end: bounds().filter_map(|window| window.end).max(),
+                // An open end of either is an open end of both.
+                start: bounds().map(|window| window.start).min().flatten(),
+                end: bounds()
+                    .map(|window| window.end)
+                    .collect::<Option<Vec<i64>>>()
+                    .and_then(|ends| ends.into_iter().max()),
             },
         };
         let found = access.samples(context, wanted).await;
@@ -128,8 +190,12 @@ impl ChangePointRequest {
         };
         let table = together.frame();
         let frame = Frame::whole(&table);
+        let rule = DailyRule {
+            min_coverage: self.min_coverage,
+            ..DailyRule::DEFAULT
+        };
         let days = |window: Window| {
-            DailyFrame::of(&frame, &self.meter.1, window, DailyRule::DEFAULT).map_err(|error| {
+            DailyFrame::of(&frame, &self.meter.1, window, rule).map_err(|error| {
                 let text = super::station_access::sentence(&error);
                 ToolError::invalid_params(text).with("argument", "meter")
             })

@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::capability::CapabilityAccess;
-use super::change_point_picture::ChangePointRequest;
+use super::change_point_picture::{ChangePointRequest, declared};
 use super::drift_picture::DriftRequest;
 use super::registry::{Annotations, Category, Tool, ToolDefinition, ToolOutput, ToolResult};
 use super::schema::{self, object};
@@ -85,7 +85,17 @@ impl Tool for RenderTrend {
                     "finding",
                     schema::string("drift: id of the finding, for example ahu:fan_efficiency_drift@AHU-1."),
                 )
-                .optional("meter", stored_point("changePoint: the meter, a stored trend of a rate such as kW."))
+                .optional(
+                    "entry",
+                    json!({
+                        "type": "integer",
+                        "description": "changePoint: place in the list mv of the facility's run configuration, from 0. The \
+                                        role and times of the entry count where 'meter', 'baseline' and 'reporting' \
+                                        do not give them.",
+                        "minimum": 0,
+                    }),
+                )
+                .optional("meter", stored_point("changePoint: the meter, a stored trend of a rate such as kW; with 'entry' equip alone is enough."))
                 .optional(
                     "weather",
                     stored_point("changePoint: the outdoor temperature; role oat of the meter's equipment when absent."),
@@ -168,7 +178,8 @@ impl RenderTrend {
     }
 
     async fn change_point(&self, context: &CallContext, arguments: &Arguments) -> ToolResult {
-        let request = ChangePointRequest::of(arguments, &self.capabilities)?;
+        let declared = declared(arguments, &self.capabilities, context).await?;
+        let request = ChangePointRequest::of(arguments, &self.capabilities, declared.as_ref())?;
         let samples = request.samples(&self.capabilities, context).await?;
         let look = Look::of(arguments);
         let size = look.size(USUAL_SCATTER)?;

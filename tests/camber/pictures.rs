@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use niagara_bridge::camber::CapabilityService;
+use niagara_bridge::camber::run_config::RunConfigs;
+use niagara_bridge::camber::{CapabilityService, Workspace};
 use niagara_bridge::clock::SystemClock;
 use niagara_bridge::config::Config;
 use niagara_bridge::config::load::Settings;
@@ -32,7 +33,11 @@ impl StationDirectory for NoStation {
 }
 
 fn access(yard: &StoreYard) -> CapabilityAccess {
-    let service = CapabilityService::start(yard.workspace()).expect("a service");
+    access_over(yard.workspace())
+}
+
+fn access_over(workspace: Workspace) -> CapabilityAccess {
+    let service = CapabilityService::start(workspace).expect("a service");
     let mut settings = Settings::empty("test".to_owned());
     settings
         .read_text("test.yaml", "camber: {allow: [hq]}")
@@ -42,10 +47,14 @@ fn access(yard: &StoreYard) -> CapabilityAccess {
 }
 
 fn registry(yard: &StoreYard) -> Registry {
+    registry_over(access(yard))
+}
+
+fn registry_over(capabilities: CapabilityAccess) -> Registry {
     Registry::builder()
         .tool(RenderTrend {
             stations: Arc::new(NoStation),
-            capabilities: access(yard),
+            capabilities,
             clock: SystemClock::shared(),
         })
         .build()
@@ -333,6 +342,33 @@ async fn a_meter_is_drawn_over_the_weather_with_its_model() {
         fit["model"]["r2"].as_f64().is_some_and(|r2| r2 > 0.95),
         "{fit}"
     );
+
+    // The same by the entry of a project.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hq.json");
+    let project = json!({
+        "source": {"kind": "store", "store": yard.root(), "facility_id": "hq"},
+        "equipment": [{"class": "METER"}],
+        "mv": [
+            {"class": "METER", "role": "power", "method": "forecast", "period": ["2023-01-01", "2023-09-30"],
+                "reporting_period": ["2023-10-01", "2023-12-31"]},
+        ],
+    });
+    std::fs::write(&file, project.to_string()).expect("a file");
+    let configs = RunConfigs::read(&[file]).expect("a configuration");
+    let of_project = registry_over(access_over(yard.workspace().with_run_configs(configs)));
+    let by_entry = json!({"kind": "changePoint", "facility": "hq", "entry": 0, "meter": {"equip": "Main"},
+        "weather": {"equip": "W"}, "width": 640, "height": 400});
+    assert_eq!(
+        &told(&of_project, by_entry.clone()).await["changePoint"],
+        fit
+    );
+    for (key, value) in [("entry", json!(1)), ("meter", json!({"role": "power"}))] {
+        let mut arguments = by_entry.clone();
+        arguments[key] = value;
+        let refused = call(&of_project, arguments).await;
+        assert_eq!(refused["errorData"]["argument"], json!(key), "{refused}");
+    }
 
     let refused = async |change: Value| {
         let mut arguments = meter.clone();

@@ -214,6 +214,17 @@ fn rows_digest(rows: &DailyFrame) -> String {
     sha256(lines.as_bytes())
 }
 
+/// The project that the facility's run configuration declares, not run.
+///
+/// # Errors
+/// As those of [`RunGround::of`]; there is no project, or one that is wrong.
+pub fn declared(
+    call: &Call<'_>,
+    arguments: &Map<String, Value>,
+) -> Result<Vec<MvEntry>, CapabilityError> {
+    entries(call, &RunGround::of(call, arguments)?)
+}
+
 fn entries(call: &Call<'_>, ground: &RunGround<'_>) -> Result<Vec<MvEntry>, CapabilityError> {
     let entries = ground
         .config
