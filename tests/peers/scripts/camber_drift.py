@@ -17,11 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from camber.capabilities import CallContext, CapabilityError, default_registry
+from camber.capabilities import CallContext, CapabilityError, Caps, default_registry
 from camber.model.roles import Role
 from camber.store import ParquetStore
 
 warnings.simplefilter("ignore")
+
+# A slow machine is no difference: an answer of "timeout" would be kept, and told as one.
+UNHURRIED = Caps(max_seconds=3600.0)
 
 VERSIONS = [version("camber-toolkit"), version("numpy"), version("pandas"), Path(__file__).read_text(encoding="utf-8")]
 CAMBER = Path(sys.executable).with_name("camber" + (".exe" if os.name == "nt" else ""))
@@ -295,7 +298,7 @@ def kept(store, results, run):
     if file.exists():
         return json.loads(file.read_text(encoding="utf-8"))
     context = CallContext(store=store, allowed_facilities=frozenset([run["facility"]]), config=run["config"],
-                          min_trust=run["floor"])
+                          min_trust=run["floor"], caps=UNHURRIED)
     try:
         data = default_registry().call("drift", {"facility_id": run["facility"], **run["arguments"]}, context).data
         answer = {"error": None, "data": data}
