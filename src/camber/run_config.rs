@@ -244,7 +244,7 @@ impl Folder {
             return Ok(Ok(FrozenBaselines::default()));
         };
         match self.text(file) {
-            Err(problem) => Ok(Err(problem)),
+            Err(problem) => Ok(Err(format!("{file:?}: {problem}"))),
             Ok(text) => match FrozenBaselines::parse(&text) {
                 Ok(baselines) => Ok(Ok(baselines)),
                 Err(error) => Err(ConfigError::new("drift.store", error.to_string())),

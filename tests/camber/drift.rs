@@ -480,6 +480,22 @@ fn frozen_baselines_are_read_from_the_file_that_the_configuration_names() {
     assert_eq!(of_call.data["source"], "baseline_period");
 }
 
+/// Without a family nothing was compared: an answer without findings is no pass.
+#[test]
+fn a_drift_section_without_families_says_that_nothing_was_compared() {
+    let empty = config(&json!({"run_id": "known-good", "families": []}));
+    let answer = configured(&building(), &[("run.json", &empty)], json!({})).unwrap();
+    assert_eq!(answer.data["findings"], json!([]));
+    assert!(
+        answer
+            .banners
+            .iter()
+            .any(|banner| banner.contains("drift.families of the run configuration is empty")),
+        "{:?}",
+        answer.banners
+    );
+}
+
 #[test]
 fn a_reference_is_there_even_when_only_its_sibling_is_asked_for() {
     let yard = building();
@@ -511,7 +527,10 @@ fn a_reference_is_there_even_when_only_its_sibling_is_asked_for() {
     let unknown = config_with_reference("AHU-7");
     let refused = configured(&yard, &[("run.json", &unknown)], json!({})).unwrap_err();
     assert_eq!(refused.code, FailureCode::InvalidParams);
-    assert!(refused.message.contains("AHU-7"), "{refused}");
+    assert!(
+        refused.message.contains("\"AHU-7\"") && refused.message.contains("(did you mean AHU-1"),
+        "{refused}"
+    );
     let none = configured(
         &yard,
         &[("run.json", &unknown)],

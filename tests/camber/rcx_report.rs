@@ -157,6 +157,31 @@ fn a_drift_of_the_configuration_is_an_issue() {
     );
 }
 
+/// A report of one month has no samples of the known-good time: its drift declines, which is no pass.
+#[test]
+fn a_window_without_the_known_good_time_is_told_beside_the_report() {
+    let declared = json!({
+        "source": {"kind": "store", "facility_id": "hq"},
+        "equipment": [{"class": "AHU"}],
+        "rules": ["supply_air_control"],
+        "drift": {"families": [{"class": "AHU", "family": "ahu",
+            "reference": {"period": ["2024-03-01", "2024-04-01"]}}]},
+    });
+    let caller = CallerPolicy::of(["hq"]);
+    let notices = |arguments: Value| {
+        answer_to(&caller, &building(), &declared, arguments)
+            .banners
+            .join(" | ")
+    };
+    let april = notices(json!({"facility_id": "hq", "start": "2024-04-10"}));
+    assert!(
+        april.contains("the baseline window (2024-03-01 to 2024-04-01) holds at most 0 rows"),
+        "{april}"
+    );
+    let whole = notices(json!({"facility_id": "hq"}));
+    assert!(!whole.contains("baseline window"), "{whole}");
+}
+
 fn column<'a>(found: &'a CapabilityResult, key: &str) -> Vec<&'a Value> {
     let issues = found.data["issues"].as_array().expect("issues");
     issues.iter().map(|issue| &issue[key]).collect()
@@ -265,6 +290,44 @@ fn a_sensor_that_reads_high_stands_just_above_what_rests_on_it_and_its_cost_is_a
             .as_str()
             .is_some_and(|text| text.contains("conditional on")),
         "{fact:?}"
+    );
+}
+
+/// Whoever hangs a logger into the duct must learn that its samples were not used, and why.
+#[test]
+fn a_reference_that_nothing_was_checked_against_is_told_with_the_reason() {
+    let yard = yard();
+    let told = |report: Value, arguments: Value| {
+        let banners = answer(&yard, &config(report), arguments).banners;
+        let mut about = banners
+            .into_iter()
+            .filter(|banner| banner.contains("was not compared with its reference"));
+        about.next().unwrap_or_default()
+    };
+    let compared =
+        |spec: Value| json!({"rcx": {"references": {"AHU-2": {"supply_air_temp": spec}}}});
+    let whole = json!({"facility_id": "hq"});
+    assert_eq!(
+        told(compared(json!({"equip": "LOGGER"})), whole.clone()),
+        ""
+    );
+    let short = told(
+        compared(json!({"equip": "LOGGER", "min_samples": 10000})),
+        whole.clone(),
+    );
+    assert!(
+        short.contains("\"AHU-2\" supply_air_temp")
+            && short.contains("only 1440 common samples, a comparison needs 10000"),
+        "{short}"
+    );
+    // Two days of a logger that hung there for two months.
+    let window = json!({"facility_id": "hq", "start": "2024-06-10", "end": "2024-06-12"});
+    let short = told(compared(json!({"equip": "LOGGER"})), window);
+    assert!(short.contains("a comparison needs 100"), "{short}");
+    let unknown = told(compared(json!({"equip": "LOGER"})), whole);
+    assert!(
+        unknown.contains("the facility stores no equipment \"LOGER\" (did you mean LOGGER?)"),
+        "{unknown}"
     );
 }
 

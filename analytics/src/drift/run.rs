@@ -14,6 +14,7 @@ use super::outcome::{
 };
 use super::windows::Side;
 use crate::finding::{Metrics, Verdict};
+use crate::run_config::section::did_you_mean;
 use crate::run_config::{DriftEntry, DriftReference, WrittenWindow};
 use crate::run_frame::RunFrame;
 use crate::runner::applicability::{ClassGate, Untrusted};
@@ -53,10 +54,15 @@ pub enum DriftError {
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     #[error(
-        "drift.families: the reference {equip:?} of the family {family} is no equipment of the run; name one that the \
+        "drift.families: the reference {equip:?} of the family {family} is no equipment of the run{hint}; name one that the \
          configuration takes"
     )]
-    NoReference { equip: String, family: &'static str },
+    NoReference {
+        equip: String,
+        family: &'static str,
+        /// Names that are near.
+        hint: String,
+    },
 }
 
 /// Runs every family over its equipment; a unit of work is one family on one equipment.
@@ -142,6 +148,7 @@ impl<'a> Plan<'a> {
                 reference = Some(found.ok_or_else(|| DriftError::NoReference {
                     equip: equip.clone(),
                     family: entry.family.word(),
+                    hint: did_you_mean(equip, run.frames.iter().map(RunFrame::equip)),
                 })?);
                 let baseline = period.clone().or_else(|| entry.baseline.clone());
                 let basis = Basis::Reference {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::equipment::EquipmentEntry;
-use super::section::{ConfigError, Section};
+use super::section::{ConfigError, Section, did_you_mean};
 use crate::catalogue::RuleCatalogue;
 use crate::drift::Family;
 use crate::drift::detectors::air_handler::Coil;
@@ -281,10 +281,17 @@ impl DriftSection {
             .iter()
             .map(|entry| {
                 let read = DriftEntry::read(entry)?;
-                if !equipment.iter().any(|known| known.class == read.class) {
+                let known = || equipment.iter().map(|known| known.class.as_str());
+                if !known().any(|class| class == read.class) {
+                    let classes: Vec<&str> = known().collect();
                     return Err(entry.refuse(
                         "class",
-                        format!("no entry of equipment has the class {:?}", read.class),
+                        format!(
+                            "no entry of equipment has the class {:?}{}; there are {}",
+                            read.class,
+                            did_you_mean(&read.class, known()),
+                            classes.join(", ")
+                        ),
                     ));
                 }
                 Ok(read)
@@ -410,7 +417,11 @@ mod tests {
             (json!({"family": "ahu"}), "drift.families[0].class"),
             (
                 json!({"class": "VAV", "family": "vav"}),
-                "no entry of equipment",
+                "no entry of equipment has the class \"VAV\"; there are AHU, CHILLER",
+            ),
+            (
+                json!({"class": "Chiller", "family": "chiller"}),
+                "has the class \"Chiller\" (did you mean CHILLER?)",
             ),
             (
                 json!({"class": "AHU", "family": "fan"}),

@@ -61,10 +61,7 @@ pub(super) fn schema() -> Value {
 ///
 /// `listed` are the findings that the answer shows; of the others fact `C1` tells.
 pub(super) fn notices(call: &Call<'_>, run: &RuleRun<'_>, listed: &[&Finding]) -> Vec<String> {
-    let failed = run.comparisons.failed.iter();
-    let mut notices: Vec<String> = failed
-        .map(|failed| references::notice(call, failed))
-        .collect();
+    let mut notices = references::notices(call, &run.comparisons);
     let shown: Vec<&&Finding> = listed
         .iter()
         .filter(|finding| !conditions(run, finding).is_empty())

@@ -162,10 +162,8 @@ impl Capability for RcxReport {
         result.facts = facts;
         result.banners.extend(run.ground.notices.iter().cloned());
         result.banners.extend(rule_run::declined_notice(call, &run));
-        let failed = run.comparisons.failed.iter();
-        result
-            .banners
-            .extend(failed.map(|failed| references::notice(call, failed)));
+        let unchecked = references::notices(call, &run.comparisons);
+        result.banners.extend(unchecked);
         Ok(result)
     }
 }

@@ -279,10 +279,8 @@ impl Capability for SensorTrust {
                 counted(counts.below_floor, "point is", "points are"),
             ));
         }
-        let failed = comparisons.failed.iter();
-        result
-            .banners
-            .extend(failed.map(|failed| references::notice(call, failed)));
+        let unchecked = references::notices(call, &comparisons);
+        result.banners.extend(unchecked);
         Ok(result)
     }
 }

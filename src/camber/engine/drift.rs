@@ -105,11 +105,15 @@ impl<'a> DriftCall<'a> {
         }
         let floor = ground.config.trust_floor(call.caller.min_trust);
         note_repeated(&mut ground, &mut entries);
-        let outcome = outcome(call, &ground, &frames, &entries, &run_id, judged.as_ref())?;
-        if let Some(data) = span(&frames) {
-            let asked = questions(&outcome.families, data, ground.config.resample);
-            ground.notices.extend(asked);
+        if entries.is_empty() {
+            ground.notices.push(
+                "drift.families of the run configuration is empty, so that nothing was compared: name families, or give a \
+                 baseline [start, end]"
+                    .to_owned(),
+            );
         }
+        let outcome = outcome(call, &ground, &frames, &entries, &run_id, judged.as_ref())?;
+        note_questions(&mut ground, &frames, &outcome);
         let unjudged = match takes_usual {
             true => unjudged(&mut ground, &frames),
             false => Vec::new(),
@@ -328,9 +332,24 @@ fn note_repeated(ground: &mut RunGround<'_>, entries: &mut Vec<DriftEntry>) {
     }
 }
 
+/// Says what windows make doubtful.
+pub(super) fn note_questions(
+    ground: &mut RunGround<'_>,
+    frames: &[RunFrame],
+    outcome: &DriftOutcome,
+) {
+    if let Some(data) = span(frames) {
+        let asked = questions(&outcome.families, data, ground.config.resample);
+        ground.notices.extend(asked);
+    }
+}
+
 /// First and last stamp of the frames.
-fn span(frames: &[RunFrame]) -> Option<(i64, i64)> {
-    let stamps = || frames.iter().map(|frame| frame.table().stamps.as_slice());
+pub(super) fn span<'f>(
+    frames: impl IntoIterator<Item = &'f RunFrame, IntoIter: Clone>,
+) -> Option<(i64, i64)> {
+    let frames = frames.into_iter();
+    let stamps = || frames.clone().map(|frame| frame.table().stamps.as_slice());
     let first = stamps().filter_map(|stamps| stamps.first()).min()?;
     let last = stamps().filter_map(|stamps| stamps.last()).max()?;
     Some((*first, *last))

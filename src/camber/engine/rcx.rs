@@ -115,7 +115,9 @@ fn drifts(call: &Call<'_>, run: &mut RuleRun<'_>) -> Result<DriftOutcome, Capabi
         drift::note_frozen(&mut run.ground);
     }
     let run_id = section.run_id.unwrap_or_default();
-    drift::outcome(call, &run.ground, &run.frames, &entries, &run_id, None)
+    let outcome = drift::outcome(call, &run.ground, &run.frames, &entries, &run_id, None)?;
+    drift::note_questions(&mut run.ground, &run.frames, &outcome);
+    Ok(outcome)
 }
 
 /// SHA-1 in hex digits: it names the causes of issues, as the reference does, and secures nothing.

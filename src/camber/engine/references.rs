@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use niagara_analytics::RunFrame;
+use niagara_analytics::run_config::section::did_you_mean;
 use niagara_analytics::run_config::{ReferenceSource, References};
 use niagara_analytics::trust::references::{
-    Comparisons, NotCompared, ReferenceData, ReferenceSeries, compare_all,
+    Comparisons, ReferenceData, ReferenceSeries, compare_all,
 };
 
 use super::RunGround;
 use crate::camber::call::Call;
 use crate::camber::error::CapabilityError;
-use crate::camber::hygiene::harmless;
+use crate::camber::hygiene::{harmless, quoted};
 use crate::trends::store::{Selection, StoreError};
 
 /// Makes the comparisons of the configuration for the equipment of a call; empty without a configuration.
@@ -61,14 +62,31 @@ fn of_call(ground: &RunGround<'_>) -> References {
     references
 }
 
-/// What is told of a comparison that could not be made: findings on the point were not checked against it.
-pub fn notice(call: &Call<'_>, failed: &NotCompared) -> String {
+/// What is told of comparisons that could not be made, or say nothing: findings on these points were not checked.
+pub fn notices(call: &Call<'_>, comparisons: &Comparisons) -> Vec<String> {
+    let failed = comparisons.failed.iter().map(|failed| {
+        let place = (failed.equip.as_str(), failed.role.as_str());
+        not_compared(call, place, &failed.reference, &failed.problem)
+    });
+    let unjudged = comparisons.made.iter().filter(|made| !made.is_judged());
+    let unjudged = unjudged.map(|made| {
+        let place = (made.equip.as_str(), made.role.as_str());
+        not_compared(call, place, &made.reference, &made.caveats.join(", "))
+    });
+    failed.chain(unjudged).collect()
+}
+
+fn not_compared(
+    call: &Call<'_>,
+    (equip, role): (&str, &str),
+    reference: &str,
+    problem: &str,
+) -> String {
     format!(
-        "{} {} was not compared with its reference {}: {}; nothing that reads the point was checked against it",
-        call.quote(&failed.equip),
-        failed.role,
-        call.quote(&failed.reference),
-        harmless(&failed.problem)
+        "{} {role} was not compared with its reference {}: {}; nothing that reads the point was checked against it",
+        call.quote(equip),
+        call.quote(reference),
+        harmless(problem)
     )
 }
 
@@ -98,6 +116,14 @@ impl ReferenceData for Outside<'_, '_> {
 
 impl Outside<'_, '_> {
     fn column(&self, equip: &str, role: &str) -> Result<ReferenceSeries, String> {
+        let stored = &self.ground.points.classes;
+        if !stored.contains_key(equip) {
+            let hint = did_you_mean(equip, stored.keys().map(String::as_str));
+            return Err(format!(
+                "the facility stores no equipment {}{hint}",
+                quoted(equip)
+            ));
+        }
         let selection = Selection {
             roles: Some(BTreeSet::from([role.to_owned()])),
             window: self.ground.window,

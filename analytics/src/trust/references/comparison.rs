@@ -58,6 +58,11 @@ impl Comparison {
         })
     }
 
+    /// Whether there were samples enough to judge the point by; the caveats tell why not.
+    pub fn is_judged(&self) -> bool {
+        self.severity != Severity::Info
+    }
+
     /// Whether the point is not to be taken at its word.
     pub fn speaks_against(&self) -> bool {
         matches!(self.severity, Severity::Warn | Severity::Fault)
