@@ -46,7 +46,7 @@ fn building() -> Vec<EquipmentRows> {
     ]
 }
 
-fn yard() -> StoreYard {
+pub fn yard() -> StoreYard {
     let yard = StoreYard::new();
     let registration = Registration::active(Some("Head office"), None);
     yard.writer()
@@ -55,7 +55,7 @@ fn yard() -> StoreYard {
     yard
 }
 
-fn config(mv: Value, more: Value) -> Value {
+pub fn config(mv: Value, more: Value) -> Value {
     let mut config = json!({
         "source": {"kind": "store", "facility_id": "hq"},
         "shared_oat": {"equip": "WX"},
@@ -83,7 +83,7 @@ fn ask(
     registry.call("mv_summary", arguments, &workspace, &caller, &watch())
 }
 
-fn both_years() -> Value {
+pub fn both_years() -> Value {
     json!({"class": "METER", "role": "power", "period": ["2023-01-01", "2023-12-31"],
         "reporting_period": ["2024-01-01", "2024-12-31"], "method": "forecast"})
 }
@@ -288,6 +288,14 @@ fn periods_that_make_a_saving_doubtful_are_questioned() {
             "mv[0].normal_year: it has 3 daily temperatures",
         ),
         (
+            json!({"reporting_period": ["2024-06-01", "2026-12-31"]}),
+            "mv[0].reporting_period: 2024-06-01..2026-12-31 reaches beyond what is stored, the data ends on 2024-12-3",
+        ),
+        (
+            json!({"role": "oat"}),
+            "mv[0].role: oat (degF) is no rate of energy",
+        ),
+        (
             json!({"class": "GAS"}),
             "mv[0].class: the run takes no equipment of the class \"GAS\", so that the entry covers no meter",
         ),
@@ -296,6 +304,13 @@ fn periods_that_make_a_saving_doubtful_are_questioned() {
         assert!(notices.contains(told), "{more}: {notices}");
     }
     assert_eq!(notices(both_years()).1, "");
+    let twice = config(json!([both_years(), both_years()]), json!({}));
+    let answer = ask(&yard(), &twice, json!({"facility_id": "hq"})).unwrap();
+    assert!(
+        answer.banners[0].starts_with("mv[1]: it says the same as mv[0]"),
+        "{:?}",
+        answer.banners
+    );
 }
 
 #[test]

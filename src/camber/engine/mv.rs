@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use niagara_analytics::BinWidth;
-use niagara_analytics::mv::questions::questions;
+use niagara_analytics::mv::questions::{beyond_data, questions, repeated};
 use niagara_analytics::mv::{DailyFrame, Frozen, MvFinding, SiteDays, Sources, Weather, project};
 use niagara_analytics::run_config::mv_bills::{BillWeather, BilledMeter};
 use niagara_analytics::run_config::{MvEntry, MvMeter};
+use niagara_analytics::{BinWidth, RunFrame};
 use serde_json::{Map, Value};
 
+use super::drift::span;
 use super::{RunGround, frames, refused};
 use crate::camber::call::Call;
 use crate::camber::dataset_catalogue::DatasetCatalogue;
@@ -79,6 +80,11 @@ impl<'a> MvRun<'a> {
         let findings = project::findings(&entries, &frames, sources)
             .map_err(|error| CapabilityError::invalid(error.to_string()))?;
         ground.notices.extend(entries.iter().flat_map(questions));
+        ground.notices.extend(repeated(&entries));
+        let beyond = entries
+            .iter()
+            .flat_map(|entry| beyond_data(entry, span_of(entry, &frames)));
+        ground.notices.extend(beyond);
         if arguments.get("equips").is_none() {
             let without = without_equipment(call, &entries, &ground);
             ground.notices.extend(without);
@@ -111,6 +117,17 @@ impl<'a> MvRun<'a> {
             .filter_map(|role| Some((role, self.ords.ord(equip, role)?.to_owned())))
             .collect()
     }
+}
+
+/// First and last stamp of the meters of an entry; none of bills, and without samples.
+fn span_of(entry: &MvEntry, frames: &[RunFrame]) -> Option<(i64, i64)> {
+    let MvMeter::Trended(meter) = &entry.meter else {
+        return None;
+    };
+    let of_class = frames
+        .iter()
+        .filter(|frame| frame.equip_class() == meter.class);
+    span(of_class)
 }
 
 /// Entries of a class that the run has no equipment of.
