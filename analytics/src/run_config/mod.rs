@@ -133,6 +133,7 @@ impl RunConfig {
             Some(rcx) => References::read(&rcx)?,
             None => References::default(),
         };
+        let report = ReportOptions::read(&root)?;
         let drift = root
             .section("drift")?
             .map(|section| DriftSection::read(&section, &equipment))
@@ -157,15 +158,15 @@ impl RunConfig {
             )?,
             include_inactive: root.flag("include_inactive")?.unwrap_or(false) || in_source,
             units,
+            oversights: oversights::of_content(&content, &rules, &report, &references),
             references,
             drift,
-            report: ReportOptions::read(&root)?,
+            report,
             source,
             mv_texts: mv::named_files(&root)
                 .into_iter()
                 .map(|name| (name.to_owned(), files.text(name)))
                 .collect(),
-            oversights: oversights::of_content(&content, &rules),
             rules,
             content,
         })

@@ -3,6 +3,7 @@
 //! Nothing here changes what a run does: each value is used, or left unused, exactly as in the reference. The person who
 //! wrote it is told.
 
+mod figures;
 mod keys;
 mod stored;
 
@@ -12,6 +13,8 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 pub use self::stored::OfStored;
+use super::references::{ReferenceSource, References};
+use super::report::ReportOptions;
 use super::rules::RuleEntry;
 use super::topology::DeclaredTopology;
 use crate::catalogue::{ParameterKind, RuleCatalogue, RuleEntry as CatalogueEntry, RuleParameter};
@@ -42,8 +45,15 @@ impl fmt::Display for Oversight {
 }
 
 /// What the text of a configuration shows, whatever the facility stores.
-pub(super) fn of_content(content: &Map<String, Value>, rules: &[RuleEntry]) -> Vec<Oversight> {
+pub(super) fn of_content(
+    content: &Map<String, Value>,
+    rules: &[RuleEntry],
+    report: &ReportOptions,
+    references: &References,
+) -> Vec<Oversight> {
     let mut found = keys::unknown_keys(content);
+    found.extend(figures::of_report(report));
+    found.extend(against_themselves(references));
     found.extend(repeated_rules(rules));
     for (number, entry) in rules.iter().enumerate() {
         found.extend(of_parameters(
@@ -54,6 +64,22 @@ pub(super) fn of_content(content: &Map<String, Value>, rules: &[RuleEntry]) -> V
     }
     found.extend(of_coil_leaks(content));
     found
+}
+
+/// Points that are compared with themselves.
+fn against_themselves(references: &References) -> Vec<Oversight> {
+    let points = references.points.iter();
+    points
+        .filter(|((equip, role), spec)| {
+            matches!(&spec.source, ReferenceSource::Point { equip: of, role: other } if of == equip && other == role)
+        })
+        .map(|((equip, role), _)| {
+            Oversight::new(
+                format!("report.rcx.references.{equip}.{role}"),
+                "the point is compared with itself, which always agrees; name another sensor",
+            )
+        })
+        .collect()
 }
 
 /// Of several entries of one rule the last one counts.
@@ -188,6 +214,70 @@ mod tests {
             .iter()
             .map(ToString::to_string)
             .collect()
+    }
+
+    #[test]
+    fn figures_that_can_hardly_be_meant_are_told_and_others_are_not() {
+        let rcx = |rcx: Value| told(json!({"report": {"rcx": rcx}}));
+        for (section, place, problem) in [
+            (
+                json!({"cost_params": {"boiler_efficiency": 90}}),
+                "report.rcx.cost_params.boiler_efficiency: ",
+                "90 is no share from 0 to 1",
+            ),
+            (
+                json!({"cost_params": {"cool_cop": 350}}),
+                "report.rcx.cost_params.cool_cop: ",
+                "350 is no coefficient of performance",
+            ),
+            (
+                json!({"price": {"electricity_per_kwh": 18}}),
+                "report price of electricity: ",
+                "18.00 $ a kWh",
+            ),
+            (
+                json!({"price": {"gas": {"rate": 110, "per": "therm"}}}),
+                "report price of gas: ",
+                "110.00 $ a therm",
+            ),
+            (
+                json!({"loads": {"AHU-1": {"annual_hours": 87600}}}),
+                "report loads.AHU-1.annual_hours: ",
+                "more hours than a year has",
+            ),
+            (
+                json!({"loads": {"AHU-1": {"heat_pump_cop": 300}}}),
+                "report loads.AHU-1.heat_pump_cop: ",
+                "300 is no coefficient",
+            ),
+            (
+                json!({"occupancy": {"start_hour": 18, "end_hour": 7}}),
+                "report.rcx.occupancy: ",
+                "from hour 18 to hour 7",
+            ),
+            (
+                json!({"occupancy": {"days": []}}),
+                "report.rcx.occupancy: ",
+                "on 0 days of the week",
+            ),
+            (
+                json!({"references": {"AHU-1": {"oat": {"equip": "AHU-1"}}}}),
+                "report.rcx.references.AHU-1.oat: ",
+                "compared with itself",
+            ),
+        ] {
+            let found = rcx(section);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(
+                found[0].starts_with(place) && found[0].contains(problem),
+                "{found:?}"
+            );
+        }
+        let sound = json!({"cost_params": {"boiler_efficiency": 0.95, "cool_cop": 5, "g36_gap_ref_f": 10},
+            "price": {"electricity_per_kwh": 0.6, "gas_per_therm": 3}, "loads": {"AHU-1": {"annual_hours": 8760}},
+            "occupancy": {"start_hour": 7, "end_hour": 18},
+            "references": {"AHU-1": {"oat": {"equip": "AHU-2"}, "mixed_air_temp": {"equip": "AHU-1", "role": "oat"}}}});
+        assert_eq!(rcx(sound), [""; 0]);
     }
 
     /// Each is told once, with its place, and nothing else is.
@@ -389,7 +479,12 @@ mod tests {
             ],
             "mv": [{"class": "Meter"}],
             "soo": [{"class": "ahu", "library": "g36_ahu"}],
-            "report": {"loads": {"ahu-1": {"fan_kw": 3}, "AHU-2": {"fan_kw": 3}}},
+            "report": {"loads": {"ahu-1": {"fan_kw": 3}, "AHU-2": {"fan_kw": 3}, "<fleet>": {"fan_kw": 3}}},
+            "drift": {"families": [
+                {"class": "VAV", "family": "vav", "reference": {"equip": "VAV-1"}},
+                {"class": "TERMINAL", "family": "vav", "reference": {"equip": "VAV-1"}},
+                {"class": "VAV", "family": "vav", "reference": {"equip": "AHU-1"}},
+            ]},
         }));
         let told: Vec<String> = stored.of(&config).iter().map(ToString::to_string).collect();
         let expected = [
@@ -401,6 +496,7 @@ mod tests {
             "soo[0].class: the facility stores no equipment of the class \"ahu\" (did you mean AHU?)",
             "mv[0].class: the facility stores no equipment of the class \"Meter\"",
             "report loads.ahu-1: the facility stores no equipment \"ahu-1\" (did you mean AHU-1 or AHU-2?)",
+            "drift.families[2].reference.equip: \"AHU-1\" is of the class \"AHU\", and equipment of the class \"VAV\"",
         ];
         assert_eq!(told.len(), expected.len(), "{told:#?}");
         for (line, start) in told.iter().zip(expected) {

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Oversight;
 use crate::catalogue::RuleCatalogue;
 use crate::run_config::section::did_you_mean;
-use crate::run_config::{EquipmentEntry, RunConfig, Section, discovered};
+use crate::run_config::{DriftReference, EquipmentEntry, RunConfig, Section, discovered};
+
+/// What findings on all units together are priced by.
+const ALL_UNITS: &str = "<fleet>";
 
 /// What a configuration says of the equipment that a facility stores.
 ///
@@ -31,9 +34,11 @@ impl OfStored<'_> {
                 }
             }
         }
-        for equip in config.report.loads.keys() {
+        let sized = config.report.loads.keys();
+        for equip in sized.filter(|equip| *equip != ALL_UNITS) {
             found.extend(self.unknown_equip(&format!("report loads.{equip}"), equip));
         }
+        found.extend(self.other_references(config));
         found.extend(self.of_parameters_by_equip(config));
         found
     }
@@ -102,6 +107,31 @@ impl OfStored<'_> {
                 "more than one entry takes {first:?}{others}, which is judged once for each of them"
             ),
         ))
+    }
+
+    /// References of drift that are of another class than what is compared with them.
+    fn other_references(&self, config: &RunConfig) -> Vec<Oversight> {
+        let families = config.drift.iter().flat_map(|drift| &drift.families);
+        families
+            .enumerate()
+            .filter_map(|(number, entry)| {
+                let Some(DriftReference::Equipment { equip, .. }) = &entry.reference else {
+                    return None;
+                };
+                let class = self.classes.get(equip)?;
+                let is_same = EquipmentEntry::of_class(&entry.class).takes_class(class);
+                (!is_same).then(|| {
+                    Oversight::new(
+                        format!("drift.families[{number}].reference.equip"),
+                        format!(
+                            "{equip:?} is of the class {class:?}, and equipment of the class {:?} is compared with it; name a \
+                             sibling of the same kind",
+                            entry.class
+                        ),
+                    )
+                })
+            })
+            .collect()
     }
 
     fn of_parameters_by_equip(&self, config: &RunConfig) -> Vec<Oversight> {
