@@ -212,8 +212,11 @@ impl HeatPump {
         let lift = if state.heating_mode { 0.95 } else { -0.78 };
         state.supply_temperature =
             state.return_temperature + lift * change + 0.3 * smooth(self.seed ^ 0x54, hours * 2.0);
-        state.subcooling = 10.5 - 9.3 * lost_charge + 0.6 * smooth(self.seed ^ 0x55, hours * 1.4);
-        state.superheat = 9.5 + 14.0 * lost_charge + 0.8 * smooth(self.seed ^ 0x56, hours * 1.2);
+        // Slow, so that a circuit that loses charge passes from one level to the other: with noise from sample to sample it
+        // goes back and forth for days, and which of two levels a sample belongs to cannot be told.
+        let days = hours / 24.0;
+        state.subcooling = 10.5 - 9.3 * lost_charge + 0.6 * smooth(self.seed ^ 0x55, days);
+        state.superheat = 9.5 + 14.0 * lost_charge + 0.8 * smooth(self.seed ^ 0x56, days);
         if state.heating_mode {
             state.discharge_pressure = 340.0 + 1.2 * (outdoor - 40.0) - 40.0 * lost_charge;
             state.suction_pressure = (78.0 + 1.5 * (outdoor - 40.0) - 14.0 * lost_charge).max(20.0);

@@ -434,6 +434,30 @@ fn heat_pump_one_has_lost_charge_and_heat_pump_two_has_not() {
     assert!((9.0..12.0).contains(&subcooling(1)), "{}", subcooling(1));
 }
 
+/// Trust scores a trend of two levels by each of them only when samples stay on a level: else a third of a sound sensor's
+/// samples are outliers, and the rule that should find the leak declines.
+#[test]
+fn a_circuit_that_loses_charge_passes_from_one_level_to_the_other() {
+    let building = &twins().faulty;
+    let first = days_from_civil(2026, 5, 1);
+    let quarters = (first..first + 120)
+        .flat_map(|day| (0..96).map(move |quarter| Place::NewYork.epoch_ms(day, quarter * 15)));
+    let running: Vec<i64> = quarters
+        .filter(|at| {
+            building.value(Signal::HeatPump(0, HeatPumpSignal::CompressorStatus), *at) > 0.5
+        })
+        .collect();
+    for (signal, middle) in [
+        (HeatPumpSignal::Subcooling, 5.9),
+        (HeatPumpSignal::Superheat, 16.5),
+    ] {
+        let above = |at: &i64| building.value(Signal::HeatPump(0, signal), *at) > middle;
+        let sides: Vec<bool> = running.iter().map(above).collect();
+        let crossings = sides.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert!((1..=5).contains(&crossings), "{signal:?}: {crossings}");
+    }
+}
+
 #[test]
 fn the_starved_zone_is_warm_and_so_are_its_neighbours() {
     let starved = building::STARVED_ZONE;
