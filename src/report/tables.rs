@@ -324,7 +324,38 @@ pub(super) fn savings(html: &mut Html, collected: &Collected) {
         "Savings and baselines",
         &facts.iter().collect::<Vec<_>>(),
     );
+    let caveats = caveats(savings.data.get("findings"));
+    if !caveats.is_empty() {
+        table(
+            html,
+            "What these figures rest on",
+            &["Id", "Caveat"],
+            caveats.into_iter(),
+        );
+    }
     html.raw("</section>\n");
+}
+
+/// The caveats of findings; one that several have stands once, with all of them.
+fn caveats(findings: Option<&Value>) -> Vec<Vec<String>> {
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for finding in findings.and_then(Value::as_array).into_iter().flatten() {
+        let id = finding.get("finding_id").and_then(Value::as_str);
+        let caveats = finding.get("caveats").and_then(Value::as_array);
+        for caveat in caveats.into_iter().flatten().filter_map(Value::as_str) {
+            let known = told.iter().position(|(known, _)| known == caveat);
+            let place = known.unwrap_or_else(|| {
+                told.push((caveat.to_owned(), Vec::new()));
+                told.len() - 1
+            });
+            if let Some((_, ids)) = told.get_mut(place) {
+                ids.extend(id.map(str::to_owned));
+            }
+        }
+    }
+    told.into_iter()
+        .map(|(caveat, ids)| vec![ids.join(", "), caveat])
+        .collect()
 }
 
 /// Declines and gaps, assumptions, what ran, the facts of the whole report, and notes.

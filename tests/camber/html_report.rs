@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::json;
 
 use crate::drift::building;
+use crate::mv;
 use crate::rcx_report::{config, yard};
 use crate::store_yard::StoreYard;
 
@@ -104,6 +105,25 @@ fn a_drift_shows_what_it_measured_less_what_was_expected() {
         " of ahu:fan_efficiency_drift@AHU-1; since 2024-0",
     ] {
         assert!(issue.contains(part), "{part} is not in {issue}");
+    }
+}
+
+/// A saving without what it rests on says more than it may.
+#[test]
+fn savings_stand_beside_their_caveats_and_notices() {
+    let mut entry = mv::both_years();
+    entry["period"] = json!(["2023-01-01", "2023-07-31"]);
+    entry["reporting_period"] = json!(["2024-01-01", "2026-12-31"]);
+    let page = written(&mv::yard(), &mv::config(json!([entry]), json!({})), &[]);
+    let section = page.split("<section id=\"mv\">").nth(1).expect("a section");
+    let section = section.split("</section>").next().expect("its end");
+    for part in [
+        "<h3>What these figures rest on</h3>",
+        "<td>mv_savings@M1, mv_baseline@M1</td><td>short or gappy baseline",
+        "<td>mv_savings@M1</td><td>kernel g14 under-covers",
+        "reaches beyond what is stored, the data ends on 2024-12-3",
+    ] {
+        assert!(section.contains(part), "{part} is not in {section}");
     }
 }
 
