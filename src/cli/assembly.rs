@@ -417,7 +417,12 @@ fn capabilities(
     let own = points.facility();
     run_configs.warn(&store, |facility| {
         let is_stored = FacilityId::parse(facility).is_ok_and(|id| store.has_partition(&id));
-        is_stored || own.as_deref() == Some(facility)
+        // Before anything is stored, nobody knows which facility the first ingest brings.
+        let is_own = own.as_deref().map_or_else(
+            || store.facilities().is_ok_and(|stored| stored.is_empty()),
+            |own| own == facility,
+        );
+        is_stored || is_own
     });
     let workspace = Workspace::new(store)
         .with_run_configs(run_configs)

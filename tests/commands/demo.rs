@@ -7,6 +7,14 @@ use serde_json::json;
 
 use super::{bridge, converse, run, script, text};
 
+const LOG: &str = "log.txt";
+
+/// Whoever tries the demo reads its first lines: nothing is wrong then.
+#[test]
+fn the_demo_starts_without_a_warning() {
+    assert_eq!(Demo::start().log(), "");
+}
+
 /// A running demo, ended when dropped.
 pub(super) struct Demo {
     child: Child,
@@ -15,12 +23,13 @@ pub(super) struct Demo {
     token: String,
     pub(super) station: String,
     // A killed program cannot tidy up, so its data lies in a folder of the test.
-    _data: tempfile::TempDir,
+    data: tempfile::TempDir,
 }
 
 impl Demo {
     pub(super) fn start() -> Self {
         let data = tempfile::tempdir().expect("folder");
+        let log = std::fs::File::create(data.path().join(LOG)).expect("a log");
         let mut child = bridge(&[
             "demo",
             "--listen",
@@ -29,7 +38,7 @@ impl Demo {
             text(data.path()),
         ])
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(log)
         .spawn()
         .expect("starts");
         let mut output = BufReader::new(child.stdout.take().expect("output"));
@@ -67,8 +76,13 @@ impl Demo {
             endpoint,
             token,
             station,
-            _data: data,
+            data,
         }
+    }
+
+    /// What it has logged so far.
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.data.path().join(LOG)).expect("a log")
     }
 }
 
