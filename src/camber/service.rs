@@ -18,7 +18,9 @@ use super::error::{CapabilityError, FailureCode};
 use super::pool::WorkerPool;
 use super::registry::{CapabilityRegistry, CapabilityRegistryError};
 use super::result::CapabilityResult;
-use super::stored_samples::{FoundSamples, WantedSamples, facility_zone, stored_samples};
+use super::stored_samples::{
+    FoundSamples, WantedSamples, facility_zone, outdoor_point, stored_samples,
+};
 use super::workspace::{Workspace, analysis_threads};
 
 /// A service that cannot be started.
@@ -107,6 +109,23 @@ impl CapabilityService {
     ) -> Result<FoundSamples, CapabilityError> {
         self.on_pool(caller, cancel, move |workspace, caller, watch| {
             stored_samples(workspace, caller, watch, &wanted)
+        })
+        .await
+    }
+
+    /// The outdoor temperature that applies to an equipment, under the same policy and within the same time as a call.
+    ///
+    /// # Errors
+    /// The caller may not see the facility, nothing is shared, or reading failed.
+    pub async fn outdoor_point(
+        &self,
+        facility: String,
+        equip: String,
+        caller: CallerPolicy,
+        cancel: &CancellationToken,
+    ) -> Result<(String, String), CapabilityError> {
+        self.on_pool(caller, cancel, move |workspace, caller, watch| {
+            outdoor_point(workspace, caller, watch, &facility, &equip)
         })
         .await
     }

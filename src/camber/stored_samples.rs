@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono_tz::Tz;
+use niagara_analytics::run_config::{SharedOat, defaults};
 
 use super::call::store_failure;
 use super::context::{CallerPolicy, Watch};
@@ -49,6 +50,53 @@ pub fn facility_zone(
         .map(SiteClock::zone))
 }
 
+/// Role of the outdoor air temperature.
+const OUTDOOR: &str = "oat";
+
+/// The stored outdoor temperature that applies to an equipment: its own, else the one that its facility shares, as in a run.
+///
+/// # Errors
+/// As [`stored_samples`]; neither stores one.
+pub fn outdoor_point(
+    workspace: &Workspace,
+    caller: &CallerPolicy,
+    watch: &Watch,
+    facility: &str,
+    equip: &str,
+) -> Result<(String, String), CapabilityError> {
+    admitted(workspace, caller, watch, facility)?;
+    let id = stored_facility(workspace, facility)?;
+    let stored = workspace
+        .store
+        .points(&id)
+        .map_err(|error| store_failure(&error, caller, watch))?;
+    let own = (equip.to_owned(), OUTDOOR.to_owned());
+    // What is not stored at all is told where its samples are read.
+    if stored.points.contains(&own) || !stored.classes.contains_key(equip) {
+        return Ok(own);
+    }
+    let shared = match workspace.run_configs.of(facility) {
+        Some(file) => file.config.shared_oat.clone(),
+        None => defaults::of_store(facility, None, &stored.classes, &stored.points).shared_oat,
+    };
+    match shared {
+        Some(SharedOat::Point { equip, role }) => Ok((equip, role)),
+        _ => Err(CapabilityError::not_found(format!(
+            "equipment {} stores no outdoor temperature (role {OUTDOOR}), and no stored one is shared; name one in 'weather'",
+            quoted(equip)
+        ))),
+    }
+}
+
+fn stored_facility(workspace: &Workspace, facility: &str) -> Result<FacilityId, CapabilityError> {
+    FacilityId::parse(facility)
+        .ok()
+        .filter(|facility| workspace.store.has_partition(facility))
+        .ok_or_else(|| {
+            CapabilityError::not_found(format!("facility {} has no stored data", quoted(facility)))
+        })
+}
+
 /// Reads the samples, one equipment after the other.
 ///
 /// # Errors
@@ -60,15 +108,7 @@ pub fn stored_samples(
     wanted: &WantedSamples,
 ) -> Result<FoundSamples, CapabilityError> {
     admitted(workspace, caller, watch, &wanted.facility)?;
-    let facility = FacilityId::parse(&wanted.facility)
-        .ok()
-        .filter(|facility| workspace.store.has_partition(facility))
-        .ok_or_else(|| {
-            CapabilityError::not_found(format!(
-                "facility {} has no stored data",
-                quoted(&wanted.facility)
-            ))
-        })?;
+    let facility = stored_facility(workspace, &wanted.facility)?;
     let failed = |error: StoreError| store_failure(&error, caller, watch);
     let stored = workspace.store.points(&facility).map_err(failed)?;
     require_stored(&wanted.points, &stored)?;

@@ -72,6 +72,20 @@ impl CapabilityAccess {
         Some(service.samples(wanted, caller, &context.cancel).await)
     }
 
+    /// The outdoor temperature that applies to an equipment, for the caller of `context`; none where there is no store.
+    pub async fn outdoor_point(
+        &self,
+        context: &CallContext,
+        facility: &str,
+        equip: &str,
+    ) -> Option<Result<(String, String), CapabilityError>> {
+        let service = self.service.as_ref()?;
+        let caller = self.caller(service, &context.principal);
+        let (facility, equip) = (facility.to_owned(), equip.to_owned());
+        let point = service.outdoor_point(facility, equip, caller, &context.cancel);
+        Some(point.await)
+    }
+
     /// The residuals behind the findings of a run of drift, for the caller of `context`; none where there is no store.
     pub async fn drift_traces(
         &self,

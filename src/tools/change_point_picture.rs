@@ -30,7 +30,8 @@ pub(super) struct ChangePointRequest {
     facility: String,
     title: String,
     meter: (String, String),
-    weather: (String, String),
+    /// None for what applies to the meter's equipment.
+    weather: Option<(String, String)>,
     baseline: Window,
     reporting: Option<Window>,
     min_coverage: f64,
@@ -122,10 +123,13 @@ impl ChangePointRequest {
             )
             .with("argument", "meter"));
         }
-        let weather = (
-            member("weather", "equip").unwrap_or_else(|| equip.clone()),
-            member("weather", "role").unwrap_or_else(|| OUTDOOR.to_owned()),
-        );
+        let weather = match (member("weather", "equip"), member("weather", "role")) {
+            (None, None) => None,
+            (of, role) => Some((
+                of.unwrap_or_else(|| equip.clone()),
+                role.unwrap_or_else(|| OUTDOOR.to_owned()),
+            )),
+        };
         let own = window(arguments, "baseline")?;
         let baseline = own.or_else(|| Some(declared?.baseline)).ok_or_else(|| {
             ToolError::invalid_params(
@@ -153,15 +157,23 @@ impl ChangePointRequest {
     /// # Errors
     /// The store's, in the codes of the tools.
     pub async fn samples(
-        &self,
+        &mut self,
         access: &CapabilityAccess,
         context: &CallContext,
     ) -> Result<FoundSamples, ToolError> {
+        let weather = match &self.weather {
+            Some(weather) => weather.clone(),
+            None => {
+                let found = access.outdoor_point(context, &self.facility, &self.meter.0);
+                found.await.ok_or_else(no_store)?.map_err(refused)?
+            }
+        };
+        self.weather = Some(weather.clone());
         let bounds = [Some(self.baseline), self.reporting];
         let bounds = || bounds.iter().flatten();
         let wanted = WantedSamples {
             facility: self.facility.clone(),
-            points: BTreeSet::from([self.meter.clone(), self.weather.clone()]),
+            points: BTreeSet::from([self.meter.clone(), weather]),
             window: Window {
                 // An open end of either is an open end of both.
                 start: bounds().map(|window| window.start).min().flatten(),
@@ -182,7 +194,18 @@ impl ChangePointRequest {
     pub fn fitted(&self, mut found: FoundSamples) -> Result<Fitted, ToolError> {
         let mut take = |point: &(String, String)| found.remove(point).unwrap_or_default();
         let meter: RoleSeries = take(&self.meter);
-        let weather: RoleSeries = take(&self.weather);
+        let weather: RoleSeries = self.weather.as_ref().map(&mut take).unwrap_or_default();
+        for (samples, (equip, role)) in [(&meter, &self.meter)]
+            .into_iter()
+            .chain(self.weather.as_ref().map(|point| (&weather, point)))
+        {
+            if samples.stamps.is_empty() {
+                return Err(ToolError::invalid_params(format!(
+                    "Nothing is stored of {role} of {equip} in these times; choose others, the capability coverage tells which."
+                ))
+                .with("argument", "baseline"));
+            }
+        }
         let together = EquipmentSeries {
             equip: self.meter.0.clone(),
             roles: BTreeMap::from([(self.meter.1.clone(), meter), (OUTDOOR.to_owned(), weather)]),
@@ -245,6 +268,22 @@ impl ChangePointRequest {
         })
     }
 
+    /// What the picture does not show by itself.
+    fn notes(&self, reported: usize) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some((equip, role)) = self
+            .weather
+            .as_ref()
+            .filter(|(equip, _)| *equip != self.meter.0)
+        {
+            notes.push(format!("The outdoor temperature is {role} of {equip}."));
+        }
+        if self.reporting.is_some() && reported == 0 {
+            notes.push("No day of the reporting period has data of meter and weather.".to_owned());
+        }
+        notes
+    }
+
     /// What is told beside the picture.
     pub fn answer(&self, fitted: &Fitted, picture: &Picture) -> Map<String, Value> {
         let [(days, dropped), (reported, reported_dropped)] = fitted.days;
@@ -273,6 +312,7 @@ impl ChangePointRequest {
             row["reportingDaysDropped"] = json!(reported_dropped);
         }
         told.insert("changePoint".to_owned(), row);
+        told.insert("notes".to_owned(), json!(self.notes(reported)));
         told
     }
 }

@@ -98,7 +98,7 @@ impl Tool for RenderTrend {
                 .optional("meter", stored_point("changePoint: the meter, a stored trend of a rate such as kW; with 'entry' equip alone is enough."))
                 .optional(
                     "weather",
-                    stored_point("changePoint: the outdoor temperature; role oat of the meter's equipment when absent."),
+                    stored_point("changePoint: the outdoor temperature; when absent, role oat of the meter's equipment, else the one that the facility shares."),
                 )
                 .optional(
                     "baseline",
@@ -179,7 +179,7 @@ impl RenderTrend {
 
     async fn change_point(&self, context: &CallContext, arguments: &Arguments) -> ToolResult {
         let declared = declared(arguments, &self.capabilities, context).await?;
-        let request = ChangePointRequest::of(arguments, &self.capabilities, declared.as_ref())?;
+        let mut request = ChangePointRequest::of(arguments, &self.capabilities, declared.as_ref())?;
         let samples = request.samples(&self.capabilities, context).await?;
         let look = Look::of(arguments);
         let size = look.size(USUAL_SCATTER)?;

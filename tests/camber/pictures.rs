@@ -370,6 +370,20 @@ async fn a_meter_is_drawn_over_the_weather_with_its_model() {
         assert_eq!(refused["errorData"]["argument"], json!(key), "{refused}");
     }
 
+    // Without a word of the weather it is what the facility shares, as for mv_summary.
+    let mut shared = meter.clone();
+    shared.as_object_mut().expect("object").remove("weather");
+    shared["reporting"] = json!(["2030-01-01", "2030-02-01"]);
+    let same = told(&registry, shared).await;
+    assert_eq!(same["changePoint"]["model"], fit["model"]);
+    assert_eq!(
+        same["notes"],
+        json!([
+            "The outdoor temperature is oat of W.",
+            "No day of the reporting period has data of meter and weather."
+        ])
+    );
+
     let refused = async |change: Value| {
         let mut arguments = meter.clone();
         for (key, value) in change.as_object().expect("object") {
