@@ -1,8 +1,11 @@
 //! Windows in which an input is missing or hardly credible; each is what the reference answers too.
 
+use std::num::NonZeroUsize;
+
 use serde_json::{Value, json};
 
-use super::{Family, RunFrame, Value64, at, entry, finding, late, over, unit};
+use super::{DriftRun, Family, RunFrame, Value64, at, entry, finding, late, over, run, unit};
+use crate::runner::TrustScores;
 
 /// Whether there is a value in an hour.
 type When = fn(f64) -> bool;
@@ -69,6 +72,57 @@ fn superheat_that_cannot_be_compared_leaves_a_low_charge_open() {
     assert_eq!(told(None), None);
     assert_eq!(told(Some(|i| late(i) == 0.0)), Some(Value::Null));
     assert_eq!(told(Some(|_| true)), Some(json!(false)));
+}
+
+/// A floor that subcooling alone is below.
+struct Distrusted;
+
+impl TrustScores for Distrusted {
+    fn score(&self, _: usize, role: &str) -> Option<f64> {
+        (role == "subcooling_temp").then_some(0.1)
+    }
+}
+
+#[test]
+fn airflow_reads_subcooling_although_the_charge_declined_for_it() {
+    let dx = unit(
+        "DX-1",
+        "DX",
+        vec![
+            ("oat", at(|i| 70.0 + i % 24.0)),
+            ("return_air_temp", at(|i| 74.0 + (i / 50.0).sin())),
+            (
+                "supply_air_temp",
+                at(|i| 56.0 + (i / 50.0).sin() + 0.2 * (1.1 * i).sin() + 4.0 * late(i)),
+            ),
+            (
+                "subcooling_temp",
+                at(|i| 10.0 + 0.5 * (1.7 * i).sin() - 6.0 * late(i)),
+            ),
+            ("compressor_status", at(|_| 1.0)),
+        ],
+    );
+    let outcome = run(&DriftRun {
+        entries: &[entry("DX", Family::Dx)],
+        frames: &[dx],
+        judged: None,
+        frozen: None,
+        sites: &["hq".to_owned()],
+        run_id: "capability",
+        elevation_ft: None,
+        floor: Some(0.5),
+        trust: &Distrusted,
+        threads: NonZeroUsize::MIN,
+        cancelled: &|| false,
+    })
+    .unwrap();
+    let figures = |id: &str| json!(finding(&outcome, id).verdict.metrics.as_map());
+    assert_eq!(figures(CHARGE)["declined"], true);
+    let airflow = figures("dx:dx_indoor_airflow@DX-1");
+    let drift = airflow["subcooling_drift_f"].as_f64().unwrap();
+    assert!((drift + 6.0).abs() < 0.1, "{drift}");
+    // The split fell with subcooling: the circuit has lost capacity, and no fan blows too much.
+    assert_eq!(airflow["airflow_verdict"], "capacity_low");
 }
 
 #[test]

@@ -31,7 +31,6 @@ pub struct RefrigerantCharge;
 pub(super) fn scored(
     case: &Case<'_>,
     (kind, role, range): (&str, &str, (f64, f64)),
-    may_fit: bool,
     rows: impl Fn(&Side<'_>) -> Vec<bool>,
 ) -> Result<(KeptBaseline, Shift), Missing> {
     let of = |side: &Side<'_>| signal(side, side.column(role)?, Normaliser::Outdoor, &rows(side));
@@ -43,11 +42,10 @@ pub(super) fn scored(
         let covariate = returned.map(|values| ("return_air_temp", values));
         fit_with(known_good.as_ref()?, &rule, covariate)
     };
-    let kept = match may_fit {
-        true => case.baselines.get_or_fit(kind, fit),
-        false => case.baselines.get(kind),
-    }
-    .ok_or(Missing::Baseline)?;
+    let kept = case
+        .baselines
+        .get_or_fit(kind, fit)
+        .ok_or(Missing::Baseline)?;
     let current = with_current_covariate(case, &kept.baseline, &current, |side, name| {
         side.column(name).map(<[f64]>::to_vec)
     })
@@ -109,7 +107,7 @@ impl Detector for RefrigerantCharge {
             );
         }
         let metric = (SUBCOOLING, "subcooling_temp", SUBCOOLING_RANGE);
-        let (kept, shift) = match scored(case, metric, true, rows) {
+        let (kept, shift) = match scored(case, metric, rows) {
             Ok(scored) => scored,
             Err(Missing::Baseline | Missing::Normaliser) => {
                 return case.no_baseline(Some("no_baseline"), SUBJECT);
@@ -125,15 +123,7 @@ impl Detector for RefrigerantCharge {
         };
         let superheat = case
             .has("superheat_temp")
-            .then(|| {
-                scored(
-                    case,
-                    (SUPERHEAT, "superheat_temp", SUPERHEAT_RANGE),
-                    true,
-                    rows,
-                )
-                .ok()
-            })
+            .then(|| scored(case, (SUPERHEAT, "superheat_temp", SUPERHEAT_RANGE), rows).ok())
             .flatten()
             .map(|(_, shift)| shift.drift);
         let mut metrics = Metrics::new();
@@ -197,13 +187,14 @@ impl Detector for RefrigerantCharge {
     }
 }
 
-/// Subcooling on the rows of another detector, by the baseline that the charge has laid down; none without one.
+/// Subcooling on the rows of another detector, by the baseline that the charge has laid down, else by one of these rows: the
+/// charge itself may have declined.
 pub(super) fn subcooling_drift(
     case: &Case<'_>,
     rows: impl Fn(&Side<'_>) -> Vec<bool>,
 ) -> Option<f64> {
     let metric = (SUBCOOLING, "subcooling_temp", SUBCOOLING_RANGE);
-    scored(case, metric, false, rows)
+    scored(case, metric, rows)
         .ok()
         .map(|(_, shift)| shift.drift)
 }
