@@ -6,6 +6,7 @@
 mod builders;
 mod coercion;
 mod pattern;
+mod stored;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +16,7 @@ use serde_json::{Map, Number, Value, json};
 
 pub use builders::*;
 use pattern::Pattern;
+pub use stored::StoredSchema;
 
 /// A schema that cannot be compiled: names the place in the schema and the problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

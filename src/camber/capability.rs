@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::call::Call;
 use super::error::CapabilityError;
 use super::result::CapabilityResult;
+use crate::schema::StoredSchema;
 
 /// Everything a client sees of a capability, and how its calls are treated.
 #[derive(Debug, Clone)]
@@ -14,8 +15,8 @@ pub struct CapabilityDefinition {
     pub title: &'static str,
     /// What it does, when to call it, what it returns, what it costs.
     pub description: &'static str,
-    pub input_schema: Value,
-    pub output_schema: Value,
+    pub input_schema: StoredSchema,
+    pub output_schema: StoredSchema,
     pub long_running: bool,
     /// Reads stored data: fences and files of the facilities count.
     pub reads_store: bool,

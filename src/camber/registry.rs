@@ -49,13 +49,13 @@ pub(super) struct Entry {
 impl Entry {
     fn input(&self) -> &Validator {
         self.input
-            .validator(|| self.definition.input_schema.clone())
+            .validator(|| self.definition.input_schema.to_value())
     }
 
     /// What its data are held against.
     pub(super) fn output(&self) -> &Validator {
         self.output
-            .validator(|| self.definition.output_schema.clone())
+            .validator(|| self.definition.output_schema.to_value())
     }
 }
 
@@ -92,8 +92,8 @@ impl CapabilityRegistry {
                 return Err(CapabilityRegistryError::Name(name.to_owned()));
             }
             let entry = Entry {
-                input: compiled(name, "input", &definition.input_schema)?,
-                output: compiled(name, "output", &definition.output_schema)?,
+                input: compiled(name, "input", &definition.input_schema.to_value())?,
+                output: compiled(name, "output", &definition.output_schema.to_value())?,
                 definition,
                 capability,
             };

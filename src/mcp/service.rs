@@ -127,7 +127,7 @@ impl BridgeService {
                 let schema = bridge
                     .tools
                     .definition(&name)
-                    .map(|tool| &tool.input_schema);
+                    .map(|tool| &*tool.input_schema);
                 tracing::debug!(arguments = %logged(schema, &arguments), "a tool is called");
                 let answer = conversation
                     .until(bridge.tools.call(&name, arguments, call))

@@ -46,7 +46,8 @@ impl Capability for IssueCharts {
                     "facility_id",
                     word("A facility_id of the capability facilities."),
                 )],
-            ),
+            )
+            .into(),
             output_schema: whole_object([
                 (
                     "charts",
@@ -68,7 +69,8 @@ impl Capability for IssueCharts {
                         ("skipped", count()),
                     ])),
                 ),
-            ]),
+            ])
+            .into(),
             long_running: true,
             reads_store: true,
             own_output: &["charts"],

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::arguments::Arguments;
 use super::context::CallContext;
 use super::error::ToolError;
-use super::schema::ObjectSchema;
+use super::schema::{ObjectSchema, StoredSchema};
 
 /// Time for a whole station-tool call; clients of the surface give up at 10 s (Tool surface §14).
 pub const STATION_CALL_LIMIT: Duration = Duration::from_secs(9);
@@ -137,9 +137,9 @@ pub struct ToolDefinition {
     pub annotations: Annotations,
     /// What it does, in English, with one example.
     pub description: String,
-    pub input_schema: Value,
+    pub input_schema: StoredSchema,
     /// Schema of `structuredContent`; none for tools that answer with plain text.
-    pub output_schema: Option<Value>,
+    pub output_schema: Option<StoredSchema>,
     /// The service identity is refused with −32011.
     pub requires_user_context: bool,
     /// Calls may ask the client's person or model something before they answer; reading tools do not, unless they say so.
@@ -192,7 +192,7 @@ impl ToolDefinition {
     }
 
     /// Sets the output schema.
-    pub fn output(mut self, schema: impl Into<Value>) -> Self {
+    pub fn output(mut self, schema: impl Into<StoredSchema>) -> Self {
         self.output_schema = Some(schema.into());
         self
     }
@@ -224,7 +224,9 @@ impl ToolDefinition {
     /// Refuses arguments that the schema does not have, where others ignore them (Tool surface §8.1): what is asked for shows
     /// in a picture only if it was understood.
     pub fn refusing_unknown(mut self) -> Self {
-        self.input_schema["additionalProperties"] = json!(false);
+        let mut schema = self.input_schema.to_value();
+        schema["additionalProperties"] = json!(false);
+        self.input_schema = schema.into();
         self
     }
 
@@ -262,7 +264,7 @@ impl ToolDefinition {
         if self.judges_arguments {
             return super::schema::object().into();
         }
-        let mut schema = self.input_schema.clone();
+        let mut schema = self.input_schema.to_value();
         for name in &self.open_words {
             let property = schema.pointer_mut(&format!("/properties/{name}"));
             if let Some(property) = property.and_then(Value::as_object_mut) {
@@ -289,7 +291,7 @@ impl ToolDefinition {
             "requiresUserContext": self.requires_user_context,
         });
         if let Some(schema) = &self.output_schema {
-            entry["outputSchema"] = schema.clone();
+            entry["outputSchema"] = schema.to_value();
         }
         if let Some(title) = &self.title {
             entry["title"] = json!(title);

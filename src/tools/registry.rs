@@ -160,7 +160,7 @@ impl RegistryBuilder {
             };
             let arguments = compile(&definition.checked_schema(), "input")?;
             if let Some(schema) = &definition.output_schema {
-                compile(schema, "output")?;
+                compile(&schema.to_value(), "output")?;
             }
             entries.push(Entry {
                 definition,

@@ -156,6 +156,7 @@ fn point_6_rows_bytes_and_time_have_caps() {
 async fn point_6_after_a_timeout_no_further_unit_of_work_starts() {
     use niagara_bridge::camber::call::Call;
     use niagara_bridge::camber::{Capability, CapabilityDefinition};
+    use niagara_bridge::schema::StoredSchema;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -168,8 +169,8 @@ async fn point_6_after_a_timeout_no_further_unit_of_work_starts() {
                 name: "endless",
                 title: "Endless",
                 description: "Never ends by itself.",
-                input_schema: json!({"type": "object"}),
-                output_schema: json!({"type": "object"}),
+                input_schema: StoredSchema::from(json!({"type": "object"})),
+                output_schema: StoredSchema::from(json!({"type": "object"})),
                 long_running: true,
                 reads_store: false,
                 own_output: &[],

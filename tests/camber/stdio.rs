@@ -8,6 +8,7 @@ use niagara_bridge::camber::{
     CapabilityResult, CapabilityService,
 };
 use niagara_bridge::mcp::capability_stdio::serve;
+use niagara_bridge::schema::StoredSchema;
 use serde_json::{Map, Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
@@ -26,8 +27,8 @@ impl Capability for Endless {
             name: "endless",
             title: "Endless",
             description: "Never ends by itself.",
-            input_schema: json!({"type": "object"}),
-            output_schema: json!({"type": "object"}),
+            input_schema: StoredSchema::from(json!({"type": "object"})),
+            output_schema: StoredSchema::from(json!({"type": "object"})),
             long_running: true,
             reads_store: false,
             own_output: &[],

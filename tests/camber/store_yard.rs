@@ -9,6 +9,7 @@ use niagara_bridge::camber::{
     CallerPolicy, Capability, CapabilityDefinition, CapabilityError, CapabilityRegistry,
     CapabilityResult, Watch, Workspace,
 };
+use niagara_bridge::schema::StoredSchema;
 use niagara_bridge::trends::store::wall_clock::{MINUTE, parse_bound};
 use niagara_bridge::trends::store::writer::Registration;
 use niagara_bridge::trends::store::{EquipmentRows, FacilityId, RoleColumn, TrendStore};
@@ -172,8 +173,8 @@ impl Capability for Told {
             name: "told",
             title: "Told",
             description: "Answers what a test says.",
-            input_schema: json!({"type": "object"}),
-            output_schema: json!({"type": "object"}),
+            input_schema: StoredSchema::from(json!({"type": "object"})),
+            output_schema: StoredSchema::from(json!({"type": "object"})),
             long_running: false,
             reads_store: true,
             own_output: &["own"],

@@ -117,7 +117,7 @@ impl Capability for CheckCitations {
                     limit,
                     offset,
                 ],
-            ),
+            ).into(),
             output_schema: closed_object(
                 &[
                     "grounded",
@@ -139,7 +139,7 @@ impl Capability for CheckCitations {
                     ("cited", strings()),
                     ("verified_text", of_type(&["string"])),
                 ],
-            ),
+            ).into(),
             long_running: false,
             reads_store: false,
             own_output: &["sentences", "verified_text"],

@@ -346,7 +346,7 @@ impl Capability for Coverage {
                     limit,
                     offset,
                 ],
-            ),
+            ).into(),
             output_schema: whole_object([
                 ("facility_id", text()),
                 (
@@ -358,7 +358,7 @@ impl Capability for Coverage {
                 ("equipment", list_of(equipment)),
                 ("points", list_of(point)),
                 ("gaps", list_of(gap)),
-            ]),
+            ]).into(),
             long_running: false,
             reads_store: true,
             own_output: &[],

@@ -100,8 +100,9 @@ impl Capability for DatasetEntryCapability {
                     json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,99}$",
                         "description": "Id as dataset_search lists it."}),
                 )],
-            ),
-            output_schema: whole_object(properties),
+            )
+            .into(),
+            output_schema: whole_object(properties).into(),
             long_running: false,
             reads_store: false,
             own_output: &[],

@@ -138,8 +138,8 @@ impl Capability for DriftCapability {
                 that is no pass. Call it when something got worse by and by. Cost: reads every trend; seconds for a large \
                 building. Example: {\"facility_id\": \"harborview\", \"baseline\": [\"2026-01-01\", \"2026-03-01\"], \"equips\": \
                 [\"AHU-1\"]}.",
-            input_schema: input_schema(),
-            output_schema: output_schema(),
+            input_schema: input_schema().into(),
+            output_schema: output_schema().into(),
             long_running: true,
             reads_store: true,
             own_output: &[],

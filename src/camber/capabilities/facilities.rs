@@ -142,7 +142,7 @@ impl Capability for Facilities {
             description: "Lists the facilities (buildings) with stored trends that this caller may read: id, name, \
                 lifecycle state, time zone, first and last stored sample, counts of points and equipment. Call it first: \
                 the other capabilities take its facility_id. Cheap. Example: {}.",
-            input_schema: closed_object(&[], pages::properties()),
+            input_schema: closed_object(&[], pages::properties()).into(),
             output_schema: closed_object(
                 &[
                     "facilities",
@@ -156,7 +156,8 @@ impl Capability for Facilities {
                     ("withheld_research_only", count()),
                     ("withheld_unverified", count()),
                 ],
-            ),
+            )
+            .into(),
             long_running: false,
             reads_store: true,
             own_output: &[],

@@ -154,8 +154,9 @@ impl Capability for FindingDetail {
             input_schema: closed_object(
                 &["facility_id", "finding_id"],
                 [facility, finding, rules, params, equips, start, end],
-            ),
-            output_schema: output_schema(),
+            )
+            .into(),
+            output_schema: output_schema().into(),
             long_running: false,
             reads_store: true,
             own_output: &[],

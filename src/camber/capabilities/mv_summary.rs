@@ -38,7 +38,7 @@ impl Capability for MvSummary {
                 unless the configuration has units. A saving whose baseline does not meet Guideline 14 is for information only. \
                 Call it to state or to check savings. Cost: reads the meters' trends; seconds. Example: {\"facility_id\": \
                 \"harborview\"}.",
-            input_schema: closed_object(&["facility_id"], [facility, equips]),
+            input_schema: closed_object(&["facility_id"], [facility, equips]).into(),
             output_schema: whole_object([
                 ("facility_id", text()),
                 ("entries", count()),
@@ -56,7 +56,8 @@ impl Capability for MvSummary {
                 ("counts", counts_schema()),
                 ("declined", count()),
                 ("findings", list_of(row_schema(true, None))),
-            ]),
+            ])
+            .into(),
             long_running: true,
             reads_store: true,
             own_output: &[],

@@ -60,7 +60,8 @@ impl Capability for Points {
                     limit,
                     offset,
                 ],
-            ),
+            )
+            .into(),
             output_schema: closed_object(
                 &["facility_id", "points", "count", "n_equipment"],
                 [
@@ -69,7 +70,8 @@ impl Capability for Points {
                     ("count", count()),
                     ("n_equipment", count()),
                 ],
-            ),
+            )
+            .into(),
             long_running: false,
             reads_store: true,
             own_output: &[],

@@ -62,7 +62,7 @@ impl Capability for RcxReport {
                             "description": "Entries of the fact index about declines and data gaps; 20 by default."}),
                     ),
                 ],
-            ),
+            ).into(),
             output_schema: whole_object([
                 ("facility_id", text()),
                 ("title", text()),
@@ -84,7 +84,7 @@ impl Capability for RcxReport {
                         ("text", text()),
                     ])),
                 ),
-            ]),
+            ]).into(),
             long_running: true,
             reads_store: true,
             own_output: &[],

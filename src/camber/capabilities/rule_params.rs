@@ -130,11 +130,11 @@ impl Capability for RuleParams {
                     limit,
                     offset,
                 ],
-            ),
+            ).into(),
             output_schema: closed_object(
                 &["count", "rules"],
                 [("count", count()), ("rules", list_of(row))],
-            ),
+            ).into(),
             long_running: false,
             reads_store: false,
             own_output: &[],

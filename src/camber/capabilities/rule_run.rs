@@ -64,7 +64,7 @@ impl Capability for RuleRunCapability {
                     limit,
                     offset,
                 ],
-            ),
+            ).into(),
             output_schema: whole_object([
                 ("facility_id", text()),
                 ("from_config", of_type(&["boolean"])),
@@ -89,7 +89,7 @@ impl Capability for RuleRunCapability {
                         ("missing", list_of(text())),
                     ])),
                 ),
-            ]),
+            ]).into(),
             long_running: true,
             reads_store: true,
             own_output: &[],

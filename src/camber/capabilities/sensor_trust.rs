@@ -175,7 +175,8 @@ impl Capability for SensorTrust {
                     limit,
                     offset,
                 ],
-            ),
+            )
+            .into(),
             output_schema: whole_object([
                 ("facility_id", of_type(&["string"])),
                 (
@@ -195,7 +196,8 @@ impl Capability for SensorTrust {
                 ("n_points", count()),
                 ("points", list_of(point_schema())),
                 ("references", list_of(comparison_schema())),
-            ]),
+            ])
+            .into(),
             long_running: true,
             reads_store: true,
             own_output: &[],

@@ -15,6 +15,10 @@ const DISCHARGE: &str = "dx:discharge_superheat_drift@DX-1";
 
 /// A unit that loses refrigerant late; its weather and superheat are there where the tests say so.
 fn unit_with(weather: When, superheat: Option<When>) -> RunFrame {
+    running_unit(|_| true, weather, superheat)
+}
+
+fn running_unit(runs: When, weather: When, superheat: Option<When>) -> RunFrame {
     let where_there = |there: When, value: fn(f64) -> f64| -> Box<Value64> {
         at(move |i| if there(i) { value(i) } else { f64::NAN })
     };
@@ -25,7 +29,10 @@ fn unit_with(weather: When, superheat: Option<When>) -> RunFrame {
             at(|i| 10.0 + 0.5 * (1.7 * i).sin() - 6.0 * late(i)),
         ),
         ("discharge_superheat_temp", at(|i| 40.0 + (2.1 * i).sin())),
-        ("compressor_status", at(|_| 1.0)),
+        (
+            "compressor_status",
+            at(move |i| f64::from(u8::from(runs(i)))),
+        ),
     ];
     if let Some(there) = superheat {
         columns.push((
@@ -58,6 +65,16 @@ fn weather_of_one_window_alone_is_no_missing_normaliser() {
                 &reason,
                 "{id}"
             );
+        }
+    }
+}
+
+#[test]
+fn a_unit_that_cools_in_one_window_alone_has_nothing_to_be_compared_at() {
+    for runs in [(|i| late(i) == 0.0) as When, |i| late(i) > 0.0] {
+        for id in [CHARGE, DISCHARGE] {
+            let figures = figures(running_unit(runs, |_| true, None), id);
+            assert_eq!(figures["reason"], "no_normalizer", "{id}");
         }
     }
 }

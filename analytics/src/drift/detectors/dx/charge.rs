@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    BASELINE_ROWS, Normaliser, SCORED_ROWS, cooling, fit_with, has_run_gate, judge, signal,
-    with_current_covariate,
+    BASELINE_ROWS, Normaliser, SCORED_ROWS, cooling, fit_with, has_run_gate, judge, lacks_weather,
+    signal, with_current_covariate,
 };
 use crate::drift::book::KeptBaseline;
 use crate::drift::detector::{Case, Detector, Inputs, Judged, Trace, note_confidence};
@@ -12,7 +12,6 @@ use crate::drift::measure::{told_sigmas, told_size};
 use crate::drift::shift::{Floors, Shift};
 use crate::drift::windows::Side;
 use crate::finding::{Metrics, Severity};
-use crate::masks;
 
 /// Under which the baseline of subcooling is kept.
 pub(super) const SUBCOOLING: &str = "dx_subcooling";
@@ -95,11 +94,7 @@ impl Detector for RefrigerantCharge {
             );
         }
         let rows = |side: &Side<'_>| cooling(side, false);
-        let has_weather = |side: &Side<'_>| {
-            side.column("oat")
-                .is_some_and(|values| masks::picked(values, &rows(side)).next().is_some())
-        };
-        if !has_weather(&case.current) && !has_weather(&case.baseline) {
+        if lacks_weather(case) {
             return case.decline(
                 Some("no_normalizer"),
                 SUBJECT,

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    Normaliser, SCORED_ROWS, cooling, fit_with, has_run_gate, judge, signal, with_current_covariate,
+    Normaliser, SCORED_ROWS, cooling, fit_with, has_run_gate, judge, lacks_weather, signal,
+    with_current_covariate,
 };
 use crate::drift::alarm::{Alarm, AlarmRule};
 use crate::drift::detector::{Case, Detector, Inputs, Judged, Trace, note_confidence};
@@ -12,7 +13,6 @@ use crate::drift::measure::{told_sigmas, told_size, write_alarm};
 use crate::drift::shift::{Direction, Floors, Shift, direction_word};
 use crate::drift::windows::Side;
 use crate::finding::{Metrics, Severity};
-use crate::masks;
 
 const KIND: &str = "discharge_superheat";
 const ROLE: &str = "discharge_superheat_temp";
@@ -61,14 +61,10 @@ impl Detector for DischargeSuperheat {
         };
         let of =
             |side: &Side<'_>| signal(side, side.column(ROLE)?, normaliser, &cooling(side, false));
-        let has_weather = |side: &Side<'_>| {
-            side.column("oat")
-                .is_some_and(|oat| masks::picked(oat, &cooling(side, false)).next().is_some())
-        };
         let (Some(known_good), Some(current)) = (of(&case.baseline), of(&case.current)) else {
             return case.decline(Some("no_normalizer"), SUBJECT, NO_NORMALISER);
         };
-        if !(is_water_cooled || has_weather(&case.baseline) || has_weather(&case.current)) {
+        if !is_water_cooled && lacks_weather(case) {
             return case.decline(Some("no_normalizer"), SUBJECT, NO_NORMALISER);
         }
         let rule = normaliser.rule(&known_good, RANGE);

@@ -47,6 +47,21 @@ fn cooling(side: &Side<'_>, with_fan: bool) -> Vec<bool> {
     rows
 }
 
+/// Whether there is no outdoor temperature to compare at: the unit cools in one of the windows only, or none is there in
+/// either while it cools. Weather of one window alone is no missing normaliser, as in the reference.
+fn lacks_weather(case: &Case<'_>) -> bool {
+    let mut is_told = false;
+    for side in [&case.baseline, &case.current] {
+        let rows = cooling(side, false);
+        if masks::count(&rows) == 0 {
+            return true;
+        }
+        let weather = side.column("oat");
+        is_told |= weather.is_some_and(|values| masks::picked(values, &rows).next().is_some());
+    }
+    !is_told
+}
+
 /// Whether something tells running from standing in a window.
 fn has_run_gate(side: &Side<'_>) -> bool {
     let both = ["return_air_temp", "supply_air_temp"];
