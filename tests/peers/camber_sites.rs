@@ -78,9 +78,27 @@ async fn theirs(peers: &Peers, site: &JudgedSite) -> Judged {
             let findings = answer["findings"].as_array().expect("findings");
             let judgements: Vec<Judgement> = findings
                 .iter()
-                .flat_map(|row| site.judgements(row, || row["metrics"].clone()))
+                .flat_map(|row| site.judgements(row, || with_members(row)))
                 .collect();
             (stretch, judgements)
         })
         .collect()
+}
+
+/// The metrics of a row, with the zones that its summary names where a census of rogue zones has no worst one: the lists of
+/// members are no part of the reference's rows.
+fn with_members(row: &Value) -> Value {
+    let mut metrics = row["metrics"].clone();
+    let is_census = row["rule"]
+        .as_str()
+        .is_some_and(|rule| rule.ends_with("rogue_zone_census"));
+    if is_census && metrics["worst_zone"].is_null() {
+        let summary = row["summary"].as_str().unwrap_or_default();
+        let zones: Vec<&str> = summary
+            .split(|letter: char| letter.is_whitespace() || ",;:()".contains(letter))
+            .filter(|word| word.contains('-') && word.contains(|c: char| c.is_ascii_digit()))
+            .collect();
+        metrics["overloaded_zones"] = json!(zones);
+    }
+    metrics
 }
