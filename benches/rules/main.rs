@@ -15,7 +15,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use building::Campus;
-use niagara_bridge::camber::workspace::analysis_threads;
 use niagara_bridge::trends::store::TrendStore;
 use serde_json::json;
 use table::Table;
@@ -47,7 +46,7 @@ fn main() {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     table.row(
         "processors, and threads of an analysis",
-        format!("{cores}, {}", analysis_threads()),
+        format!("{cores}, {cores}"),
     );
     if is_wanted("beside") {
         beside::measure(&mut table, &named);

@@ -97,7 +97,7 @@ pub fn observed(mut program: Command) -> Result<Measured, String> {
     })
 }
 
-/// Calls over one store, as a caller makes them.
+/// Calls over one store, on all cores, as `niagara-bridge camber` makes a single one.
 struct Calls {
     registry: CapabilityRegistry,
     workspace: Workspace,
@@ -107,7 +107,7 @@ struct Calls {
 impl Calls {
     fn over(store: &Path, facilities: &[String], config: Option<&Path>) -> Self {
         let store = Arc::new(TrendStore::open(store).expect("a store"));
-        let mut workspace = Workspace::new(store);
+        let mut workspace = Workspace::new(store).on_all_cores();
         if let Some(config) = config {
             let configs = RunConfigs::read(&[config.to_owned()]).expect("a configuration");
             workspace = workspace.with_run_configs(configs);

@@ -33,12 +33,13 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// As `niagara-bridge camber` answers a single call: on all cores.
     pub fn of(store: TrendStore, facility: &FacilityId) -> Self {
         let mut policy = CallerPolicy::of([facility.as_str()]);
         policy.caps.max_time = LONGEST;
         Self {
             registry: CapabilityRegistry::built_in().expect("a registry"),
-            workspace: Workspace::new(Arc::new(store)),
+            workspace: Workspace::new(Arc::new(store)).on_all_cores(),
             policy,
             facility: facility.clone(),
         }

@@ -78,6 +78,12 @@ impl Workspace {
         }
     }
 
+    /// For a process that answers one call and serves nobody beside: no core is left to others.
+    pub fn on_all_cores(mut self) -> Self {
+        self.threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self
+    }
+
     /// With the run configurations of callers.
     pub fn with_run_configs(mut self, run_configs: RunConfigs) -> Self {
         for path in run_configs.places() {

@@ -40,7 +40,10 @@ async fn answer(options: CamberCall) -> anyhow::Result<Ending> {
     run_configs.warn(&store, |facility| allowed.contains(facility));
     let mut caller = CallerPolicy::of(allowed);
     caller.min_trust = options.min_trust;
-    let workspace = Workspace::new(store).with_run_configs(run_configs);
+    let mut workspace = Workspace::new(store).with_run_configs(run_configs);
+    if !options.stdio {
+        workspace = workspace.on_all_cores();
+    }
     let service = Arc::new(CapabilityService::start(workspace)?);
     if options.stdio {
         return serve(service, caller).await;

@@ -101,7 +101,9 @@ async fn collect(
 fn workspace(options: &ReportOptions, store: Arc<TrendStore>) -> anyhow::Result<Workspace> {
     let run_configs = RunConfigs::read(&options.run_config)?;
     run_configs.warn(&store, |facility| facility == options.facility);
-    let workspace = Workspace::new(store.clone()).with_run_configs(run_configs);
+    let workspace = Workspace::new(store.clone())
+        .on_all_cores()
+        .with_run_configs(run_configs);
     let Some(knowledge) = &options.knowledge else {
         return Ok(workspace);
     };

@@ -20,24 +20,77 @@ fn silent_station() -> String {
     format!("http://{address}")
 }
 
-/// Sends one message on a connection of its own.
-fn sent(endpoint: &str, token: &str, session: &str, body: &Value) -> std::net::TcpStream {
-    let rest = endpoint.strip_prefix("http://").expect("http");
-    let (address, path) = rest.split_once('/').expect("a path");
-    let mut stream = std::net::TcpStream::connect(address).expect("connect");
-    let body = body.to_string();
-    let session = match session {
-        "" => String::new(),
-        header => format!("{header}\r\n"),
-    };
-    let head = format!(
-        "POST /{path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n{session}\
-         connection: close\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).expect("write");
-    stream.write_all(body.as_bytes()).expect("write");
-    stream
+/// A bridge that serves a station, and a session with it.
+struct Client {
+    bridge: Child,
+    /// What the bridge logs after it has told its endpoint.
+    log: JoinHandle<std::io::Result<String>>,
+    endpoint: String,
+    token: String,
+    /// The header of the session; empty before there is one.
+    session: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Client {
+    fn of_a_bridge_to(station: &Value) -> Self {
+        let token = "t".repeat(40);
+        let folder = tempfile::tempdir().expect("folder");
+        let config = folder.path().join("config.yaml");
+        let settings = json!({
+            "listen": "127.0.0.1:0",
+            "apiToken": token,
+            "dataDir": folder.path().join("data"),
+            "station": station,
+        });
+        std::fs::write(&config, settings.to_string()).expect("write");
+        let mut bridge = bridge(&["serve", "--log-format", "json", "--config", text(&config)])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let (endpoint, log) = followed(&mut bridge);
+        let mut client = Self {
+            bridge,
+            log,
+            endpoint,
+            token,
+            session: String::new(),
+            _folder: folder,
+        };
+        let opened = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
+        let opened = received(client.sent(&opened));
+        let session = opened
+            .lines()
+            .find(|line| line.starts_with("mcp-session-id"))
+            .expect("a session");
+        client.session = format!("{session}\r\n");
+        client
+    }
+
+    /// Sends one message on a connection of its own.
+    fn sent(&self, body: &Value) -> std::net::TcpStream {
+        let rest = self.endpoint.strip_prefix("http://").expect("http");
+        let (address, path) = rest.split_once('/').expect("a path");
+        let mut stream = std::net::TcpStream::connect(address).expect("connect");
+        let body = body.to_string();
+        let head = format!(
+            "POST /{path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\n{}\
+             connection: close\r\ncontent-length: {}\r\n\r\n",
+            self.token,
+            self.session,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).expect("write");
+        stream.write_all(body.as_bytes()).expect("write");
+        stream
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill")
+            .args([name, &self.bridge.id().to_string()])
+            .status();
+        assert!(sent.expect("kill").success());
+    }
 }
 
 fn received(stream: std::net::TcpStream) -> String {
@@ -46,46 +99,23 @@ fn received(stream: std::net::TcpStream) -> String {
 
 #[test]
 fn a_stop_during_a_call_answers_the_client_although_the_station_hangs() {
-    let token = "t".repeat(40);
-    let folder = tempfile::tempdir().expect("folder");
-    let config = folder.path().join("config.yaml");
-    let settings = json!({
-        "listen": "127.0.0.1:0",
-        "apiToken": token,
-        "dataDir": folder.path().join("data"),
-        "station": { "url": silent_station(), "user": "bridge", "password": "secret" },
-    });
-    std::fs::write(&config, settings.to_string()).expect("write");
-    let mut child = bridge(&["serve", "--log-format", "json", "--config", text(&config)])
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let (endpoint, log) = followed(&mut child);
-    let opened = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
-    let opened = received(sent(&endpoint, &token, "", &opened));
-    let session = opened
-        .lines()
-        .find(|line| line.starts_with("mcp-session-id"))
-        .expect("a session");
+    let station = json!({ "url": silent_station(), "user": "bridge", "password": "secret" });
+    let mut client = Client::of_a_bridge_to(&station);
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
         "params": {"name": "readPoint", "arguments": {"ord": "station:|slot:/A"}}});
-    let call = sent(&endpoint, &token, session, &call);
+    let call = client.sent(&call);
     // Its answer comes after the bridge has begun with the call, which was sent before.
     let ping = json!({"jsonrpc": "2.0", "id": 3, "method": "ping"});
-    assert!(received(sent(&endpoint, &token, session, &ping)).contains("200 OK"));
-    let interrupted = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .expect("kill");
-    assert!(interrupted.success());
+    assert!(received(client.sent(&ping)).contains("200 OK"));
+    client.signal("-INT");
     let answer = received(call);
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     let (_, answer) = answer.split_once("\r\n\r\n").expect("a body");
     let answer: Value = serde_json::from_str(answer).expect("JSON");
     assert_eq!(answer["id"], 2);
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
-    assert_eq!(child.wait().expect("ends").code(), Some(130));
-    let log = log.join().expect("thread").expect("log");
+    assert_eq!(client.bridge.wait().expect("ends").code(), Some(130));
+    let log = client.log.join().expect("thread").expect("log");
     assert!(!log.contains("\"level\":\"ERROR\""), "{log}");
 }
 
@@ -159,39 +189,21 @@ fn a_stop_leaves_nothing_behind_on_the_station() {
             .block_on(MockStation::builder().start())
             .expect("started");
         mock.switches().change(|switches| switches.obix.mode = obix);
-        let token = "t".repeat(40);
-        let folder = tempfile::tempdir().expect("folder");
-        let config = folder.path().join("config.yaml");
         let account = mock_station::model::accounts::BRIDGE;
-        let settings = json!({
-            "listen": "127.0.0.1:0",
-            "apiToken": token,
-            "dataDir": folder.path().join("data"),
-            "station": { "url": mock.url(), "user": account.user, "password": account.password },
-        });
-        std::fs::write(&config, settings.to_string()).expect("write");
-        let mut child = bridge(&["serve", "--log-format", "json", "--config", text(&config)])
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let (endpoint, _) = followed(&mut child);
-        let opened = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
-        let opened = received(sent(&endpoint, &token, "", &opened));
-        let session = opened
-            .lines()
-            .find(|line| line.starts_with("mcp-session-id"))
-            .expect("a session");
+        let station =
+            json!({ "url": mock.url(), "user": account.user, "password": account.password });
+        let mut client = Client::of_a_bridge_to(&station);
         let point = "station%3A%7Cslot%3A%2FDrivers%2FBacnetNetwork%2FAHU_1%2Fpoints%2FSupplyTemp";
         let subscribe = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
             "params": {"uri": format!("niagara://point/{point}")}});
-        let answer = received(sent(&endpoint, &token, session, &subscribe));
+        let answer = received(client.sent(&subscribe));
         assert!(answer.contains("\"result\":{}"), "{answer}");
         let deadline = std::time::Instant::now() + Duration::from_secs(30);
         // The route is told once the bridge knows the watch or session: one that it never heard of it cannot end.
         let health = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
             "params": {"name": "getServiceHealth", "arguments": {}}});
         loop {
-            let answer = received(sent(&endpoint, &token, session, &health));
+            let answer = received(client.sent(&health));
             let watched = mock.obix_watches() + mock.box_sessions() > 0;
             if watched && (answer.contains("oBIX watch") || answer.contains("BOX subscription")) {
                 break;
@@ -199,12 +211,8 @@ fn a_stop_leaves_nothing_behind_on_the_station() {
             assert!(std::time::Instant::now() < deadline, "nothing is watched");
         }
         assert_eq!(mock.sessions(), 1);
-        let stopped = Command::new("kill")
-            .args(["-TERM", &child.id().to_string()])
-            .status()
-            .expect("kill");
-        assert!(stopped.success());
-        assert_eq!(child.wait().expect("ends").code(), Some(0));
+        client.signal("-TERM");
+        assert_eq!(client.bridge.wait().expect("ends").code(), Some(0));
         assert_eq!(
             (mock.obix_watches(), mock.box_sessions(), mock.sessions()),
             (0, 0, 0),

@@ -61,8 +61,35 @@ fn scaled(folder: &Path) -> Vec<Project> {
     all
 }
 
+/// Bills whose unit slipped after their baseline was frozen.
+fn slipped(folder: &Path) -> Vec<Project> {
+    let entry = json!({"bills": {"file": folder.join("both.csv"), "units": "kWh"}, "oat": {"file": folder.join("oat.csv")},
+        "method": "forecast", "period": ["2023-01-01", "2023-12-31"], "reporting_period": ["2024-01-01", "2024-12-31"]});
+    let by = |factor: f64| json!({"scale_override": {"factor": factor, "reason": "the unit on the bill"}});
+    [
+        json!({}),
+        by(0.001),
+        with(
+            &by(0.001),
+            json!({"scale_check": {"on_implausible": "warn"}}),
+        ),
+        with(&by(0.001), json!({"scale_check": false})),
+    ]
+    .into_iter()
+    .map(|bills| Project {
+        steps: vec![(entry.clone(), vec!["freeze", "--allow-short"])],
+        ..project("calm", with(&entry, json!({ "bills": bills })))
+    })
+    .collect()
+}
+
 #[tokio::test]
 async fn camber_and_we_tell_the_same_of_implausible_bills() {
     let test = "camber_and_we_tell_the_same_of_implausible_bills";
-    compare(test, scaled).await;
+    compare(test, |folder| {
+        let mut projects = scaled(folder);
+        projects.extend(slipped(folder));
+        projects
+    })
+    .await;
 }

@@ -67,19 +67,24 @@ impl Default for BaseSearch {
 }
 
 impl BaseSearch {
+    /// More bases of one side than any site has degrees.
+    pub const MOST_BASES: usize = 400;
+
+    /// How many bases a side has; above `MOST_BASES` the rest is not tried.
+    pub fn count(&self, (low, high): (f64, f64)) -> f64 {
+        ((high - low + CLEARLY_LOWER) / self.step).floor() + 1.0
+    }
+
     fn bases(&self, (low, high): (f64, f64)) -> Vec<f64> {
         let mut bases = Vec::new();
         let mut base = low;
-        while base <= high + CLEARLY_LOWER && bases.len() < MOST_BASES {
+        while base <= high + CLEARLY_LOWER && bases.len() < Self::MOST_BASES {
             bases.push(base);
             base = low + share_of(bases.len()) * self.step;
         }
         bases
     }
 }
-
-/// More bases than any site has degrees.
-const MOST_BASES: usize = 400;
 
 /// A model over degree days.
 #[derive(Debug, Clone, PartialEq)]

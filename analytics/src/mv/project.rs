@@ -166,12 +166,9 @@ fn billed(
         },
     };
     let versions = versions(entry, sources, &meter.label, "mv_bills")?;
-    let Ok((weather, source)) = &weather else {
+    let (Ok((weather, source)), false) = (&weather, versions.is_empty()) else {
         return run.findings();
     };
-    if versions.is_empty() {
-        return run.findings();
-    }
     let all = BillRows::of(&meter.bills, weather, entry.terms.min_coverage);
     let found = FrozenRun {
         entry,

@@ -19,6 +19,15 @@ pub enum Fuel {
 }
 
 impl Fuel {
+    /// The words by which a configuration names the fuels.
+    pub const WORDS: [&'static str; 5] = [
+        "electricity",
+        "gas",
+        "natural_gas",
+        "steam",
+        "chilled_water",
+    ];
+
     /// The fuel of a configuration's word; none when no band of its prices is known.
     pub fn named(word: &str) -> Option<Self> {
         match word {

@@ -23,7 +23,7 @@ pub struct ScaleCheck {
 }
 
 /// Keys that the reference knows and by which nothing is judged here: the check of a price needs none of them.
-const NOT_JUDGED: [&str; 4] = ["area", "property_type", "demand", "tariff"];
+pub(super) const NOT_JUDGED: [&str; 4] = ["area", "property_type", "demand", "tariff"];
 
 /// Reads `scale_override` of the bills.
 ///

@@ -275,6 +275,18 @@ fn base(entry: &Section<'_>) -> Result<DegreeDayBase, ConfigError> {
             }
             search.step = step;
         }
+        for (side, (low, high)) in [("heating", search.heating), ("cooling", search.cooling)] {
+            let count = search.count((low, high));
+            if count > BaseSearch::MOST_BASES as f64 {
+                let problem = format!(
+                    "{side} from {low} to {high} °F by {} makes {count:.0} bases; at most {} are tried: take a larger step, or \
+                     narrower bounds",
+                    search.step,
+                    BaseSearch::MOST_BASES
+                );
+                return Err(given.refuse("step", problem));
+            }
+        }
     }
     Ok(DegreeDayBase::Chosen(search))
 }
@@ -395,6 +407,14 @@ mod tests {
             (
                 json!({"bills": file, "base_f": "auto", "base_search": {"step": 0}}),
                 "mv[0].base_search.step",
+            ),
+            (
+                json!({"bills": file, "base_f": "auto", "base_search": {"step": 0.05}}),
+                "heating from 40 to 70 °F by 0.05 makes 601 bases; at most 400",
+            ),
+            (
+                json!({"bills": file, "base_f": "auto", "base_search": {"cooling": [-1e300, 1e300]}}),
+                "mv[0].base_search.step: cooling from",
             ),
             (
                 json!({"bills": file, "base_f": "auto", "base_search": {"cooling": [60, 60]}}),

@@ -115,7 +115,7 @@ impl Capability for RuleParams {
                     (
                         "rules",
                         json!({"type": "array", "minItems": 1, "maxItems": 100,
-                            "items": {"type": "string", "enum": RuleCatalogue::shipped().names()},
+                            "items": {"type": "string", "enum": RuleCatalogue::shipped_names()},
                             "description": "Only these rules or detectors."}),
                     ),
                     (

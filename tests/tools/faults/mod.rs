@@ -36,6 +36,23 @@ fn calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// Changes how the stand-in station behaves.
+fn change(bench: &Bench, how: impl FnOnce(&mut Switches)) {
+    bench.mock.switches().change(how);
+}
+
+/// Every call is refused as that kind of failure of the station.
+async fn all_fail_as(bench: &Bench, kind: &str) {
+    for (tool, arguments) in calls() {
+        let (code, message, data) = bench.failure(tool, arguments).await;
+        assert_eq!(
+            (code, &data["kind"]),
+            (-32603, &json!(kind)),
+            "{tool}: {message}"
+        );
+    }
+}
+
 async fn works(bench: &Bench) {
     for (tool, arguments) in calls() {
         bench.answer(tool, arguments).await;
@@ -69,10 +86,7 @@ fn without_servlets(switches: &mut Switches, obix: ObixMode) {
 async fn a_station_that_is_down_is_named_and_welcome_back() {
     let bench = Bench::new().await;
     works(&bench).await;
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.cut = true);
+    change(&bench, |switches| switches.faults.cut = true);
     for (tool, arguments) in calls() {
         let (code, message, data) = bench.failure(tool, arguments).await;
         assert_eq!(
@@ -82,10 +96,7 @@ async fn a_station_that_is_down_is_named_and_welcome_back() {
         );
         assert_eq!(data["station"], json!(bench.mock.url()));
     }
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.cut = false);
+    change(&bench, |switches| switches.faults.cut = false);
     works(&bench).await;
 }
 
@@ -115,10 +126,9 @@ async fn a_station_that_comes_back_changed_is_looked_at_afresh() {
 async fn a_slow_station_is_given_up_at_the_deadline() {
     let bench = Bench::new().await;
     works(&bench).await;
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.delay = Some(Duration::from_secs(600)));
+    change(&bench, |switches| {
+        switches.faults.delay = Some(Duration::from_secs(600))
+    });
     for (tool, arguments) in calls() {
         let result = bench
             .call_within(Duration::from_millis(60), tool, arguments)
@@ -130,10 +140,7 @@ async fn a_slow_station_is_given_up_at_the_deadline() {
             "{tool}: {message}"
         );
     }
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.delay = None);
+    change(&bench, |switches| switches.faults.delay = None);
     works(&bench).await;
 }
 
@@ -141,10 +148,9 @@ async fn a_slow_station_is_given_up_at_the_deadline() {
 async fn a_cancelled_call_ends_at_once() {
     let bench = Bench::new().await;
     works(&bench).await;
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.delay = Some(Duration::from_secs(600)));
+    change(&bench, |switches| {
+        switches.faults.delay = Some(Duration::from_secs(600))
+    });
     for (tool, arguments) in calls() {
         let context = CallContext::service();
         context.cancel.cancel();
@@ -162,19 +168,9 @@ async fn a_cancelled_call_ends_at_once() {
 async fn html_in_place_of_data_is_told_as_such() {
     let bench = Bench::new().await;
     works(&bench).await;
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.html_for_data = true);
-    for (tool, arguments) in calls() {
-        let (code, message, data) = bench.failure(tool, arguments).await;
-        assert_eq!(code, -32603, "{tool}: {message}");
-        assert_eq!(data["kind"], json!("station-protocol"), "{tool}: {message}");
-    }
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.html_for_data = false);
+    change(&bench, |switches| switches.faults.html_for_data = true);
+    all_fail_as(&bench, "station-protocol").await;
+    change(&bench, |switches| switches.faults.html_for_data = false);
     works(&bench).await;
 }
 
@@ -182,22 +178,9 @@ async fn html_in_place_of_data_is_told_as_such() {
 async fn a_busy_station_is_told_as_busy() {
     let bench = Bench::new().await;
     works(&bench).await;
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.status = Some(503));
-    for (tool, arguments) in calls() {
-        let (code, message, data) = bench.failure(tool, arguments).await;
-        assert_eq!(
-            (code, &data["kind"]),
-            (-32603, &json!("station-busy")),
-            "{tool}: {message}"
-        );
-    }
-    bench
-        .mock
-        .switches()
-        .change(|switches| switches.faults.status = None);
+    change(&bench, |switches| switches.faults.status = Some(503));
+    all_fail_as(&bench, "station-busy").await;
+    change(&bench, |switches| switches.faults.status = None);
     works(&bench).await;
 }
 
@@ -212,10 +195,7 @@ async fn the_name_that_obix_gives_the_server_yields_to_the_stations_own() {
         overview["stationName"].clone()
     };
     let server = name().await;
-    bench
-        .mock
-        .switches()
-        .change(|switches| *switches = Switches::default());
+    change(&bench, |switches| *switches = Switches::default());
     bench.clock.advance(Duration::from_secs(15));
     let own = name().await;
     assert_eq!(own, json!(bench.model().name()));
@@ -259,14 +239,7 @@ async fn a_wrong_password_is_tried_once_within_the_latch() {
         password: "wrong",
     };
     let bench = Bench::start(|_| {}, |_| {}, wrong).await;
-    for (tool, arguments) in calls() {
-        let (code, message, data) = bench.failure(tool, arguments).await;
-        assert_eq!(
-            (code, &data["kind"]),
-            (-32603, &json!("station-auth")),
-            "{tool}: {message}"
-        );
-    }
+    all_fail_as(&bench, "station-auth").await;
     let health = bench.answer("getServiceHealth", json!({})).await;
     assert_eq!(
         health["station"]["reachable"],

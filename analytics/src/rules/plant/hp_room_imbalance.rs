@@ -247,7 +247,7 @@ fn verdict(fleet: &FleetFrames<'_>, parameters: &Parameters) -> Verdict {
             "Rooms were not judged: no room with two heat pumps is known.",
         )
         .with_caveat(
-            "Name the rooms in the run configuration (rooms), or declare a topology that puts units under their room.",
+            "List the units of each room as params.rooms of this rule in the run configuration, or declare a topology that puts units under their room.",
         );
     }
     let mut caveats: Vec<String> = Vec::new();

@@ -13,12 +13,14 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 pub use self::stored::OfStored;
+use super::mv_bill_scale::NOT_JUDGED;
 use super::references::{ReferenceSource, References};
 use super::report::ReportOptions;
 use super::rules::RuleEntry;
 use super::topology::DeclaredTopology;
 use crate::catalogue::{ParameterKind, RuleCatalogue, RuleEntry as CatalogueEntry, RuleParameter};
 use crate::drift::detectors::air_handler::coil_leak;
+use crate::mv::unit_scale::Fuel;
 
 /// Something of a configuration that has no effect, or hardly the one that is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +65,7 @@ pub(super) fn of_content(
         ));
     }
     found.extend(of_coil_leaks(content));
+    found.extend(scale_checks(content));
     found
 }
 
@@ -173,6 +176,38 @@ fn of_coil_leaks(content: &Map<String, Value>) -> Vec<Oversight> {
         .collect()
 }
 
+/// What the check of a bill's scale takes and judges nothing by.
+fn scale_checks(content: &Map<String, Value>) -> Vec<Oversight> {
+    keys::objects(content, "mv[].bills.scale_check")
+        .into_iter()
+        .flat_map(|(place, fields)| {
+            let unused = NOT_JUDGED
+                .into_iter()
+                .filter(|key| fields.contains_key(*key))
+                .map(|key| {
+                    Oversight::new(
+                        format!("{place}.{key}"),
+                        "it has no effect: quantities are judged by what they cost, and by nothing else",
+                    )
+                });
+            unused.chain(unknown_fuel(&place, fields)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn unknown_fuel(place: &str, fields: &Map<String, Value>) -> Option<Oversight> {
+    let word = fields.get("fuel")?.as_str()?;
+    Fuel::named(word).is_none().then(|| {
+        Oversight::new(
+            format!("{place}.fuel"),
+            format!(
+                "no prices of {word:?} are known, and the scale of these bills is not judged; known are {}",
+                Fuel::WORDS.join(", ")
+            ),
+        )
+    })
+}
+
 /// Edges of a topology that no tree can have.
 pub fn of_topology<'a>(
     declared: &DeclaredTopology,
@@ -214,6 +249,38 @@ mod tests {
             .iter()
             .map(ToString::to_string)
             .collect()
+    }
+
+    #[test]
+    fn what_the_check_of_a_bills_scale_does_not_judge_by_is_told() {
+        let check = |check: Value| {
+            let file = json!({"file": "bills.csv", "units": "kWh", "scale_check": check});
+            let content = json!({"mv": [{"bills": file}]});
+            of_content(
+                content.as_object().unwrap(),
+                &[],
+                &ReportOptions::default(),
+                &References::default(),
+            )
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+        };
+        for key in ["area", "property_type", "demand", "tariff"] {
+            let told = check(json!({"fuel": "electricity", key: 1}));
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(
+                told[0].starts_with(&format!("mv[0].bills.scale_check.{key}: it has no effect"))
+            );
+        }
+        let told = check(json!({"fuel": "fuel_oil"}));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("no prices of \"fuel_oil\""), "{told:?}");
+        for word in Fuel::WORDS {
+            assert!(check(json!({"fuel": word, "on_implausible": "warn"})).is_empty());
+            assert!(Fuel::named(word).is_some(), "{word}");
+        }
+        assert!(check(json!(false)).is_empty());
     }
 
     #[test]
