@@ -132,12 +132,15 @@ impl<'a> Call<'a> {
         FacilityId::parse(id)
             .ok()
             .filter(|facility| self.store().has_partition(facility))
-            .ok_or_else(|| {
-                CapabilityError::not_found(format!(
-                    "facility {} has no stored data",
-                    hygiene::quoted(id)
-                ))
-            })
+            .ok_or_else(|| self.nothing_stored(id))
+    }
+
+    /// A facility without stored data; one whose folder holds no sample is one.
+    pub fn nothing_stored(&self, id: &str) -> CapabilityError {
+        CapabilityError::not_found(format!(
+            "facility {} has no stored data",
+            hygiene::quoted(id)
+        ))
     }
 
     /// A failed read as the caller is told.

@@ -18,10 +18,10 @@ pub struct Page {
 }
 
 fn number(arguments: &Map<String, Value>, name: &str) -> Option<usize> {
-    arguments
-        .get(name)
-        .and_then(Value::as_u64)
-        .and_then(|count| usize::try_from(count).ok())
+    // By the schema it is a whole number from 0: one that does not fit lies behind every list.
+    let given = arguments.get(name).filter(|value| value.is_number())?;
+    let count = given.as_u64().and_then(|count| usize::try_from(count).ok());
+    Some(count.unwrap_or(usize::MAX))
 }
 
 impl Page {
@@ -143,6 +143,16 @@ mod tests {
     fn a_list_that_fits_is_whole() {
         let (rows, notice) = page(json!({})).cut("rows", vec![1, 2], 2, None);
         assert_eq!((rows, notice), (vec![1, 2], None));
+    }
+
+    #[test]
+    fn an_offset_beyond_all_numbers_lies_behind_the_list() {
+        for offset in [json!(u64::MAX), json!(1e19), json!(1e300)] {
+            let (rows, notice) =
+                page(json!({ "offset": offset })).cut("rows", vec![1, 2, 3], 2, None);
+            assert_eq!(rows, [0; 0], "{offset}");
+            assert!(notice.is_some(), "{offset}");
+        }
     }
 
     #[test]

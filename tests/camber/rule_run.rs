@@ -258,6 +258,36 @@ fn an_untrusted_input_declines_the_check_and_that_is_told() {
 }
 
 #[test]
+fn each_detail_tells_what_the_run_told() {
+    let yard = yard();
+    let run = yard
+        .call(
+            &["hq"],
+            "rule_run",
+            json!({"facility_id": "hq", "min_severity": "ok", "limit": 1000}),
+        )
+        .unwrap();
+    let findings = run.data["findings"].as_array().unwrap();
+    assert!(findings.len() > 20, "{}", findings.len());
+    for finding in findings {
+        let id = &finding["finding_id"];
+        let detail = yard
+            .call(
+                &["hq"],
+                "finding_detail",
+                json!({"facility_id": "hq", "finding_id": id}),
+            )
+            .unwrap();
+        let mut told = detail.data["finding"].clone();
+        let mut before = finding.clone();
+        for row in [&mut told, &mut before] {
+            row.as_object_mut().unwrap().shift_remove("fact");
+        }
+        assert_eq!(told, before, "{id}");
+    }
+}
+
+#[test]
 fn the_detail_of_a_finding_has_its_hours_spans_and_parameters() {
     let yard = yard();
     let detail = |more: Value| {

@@ -439,3 +439,44 @@ fn parameters_are_told_in_plain_words() {
     let unset = ask(json!({"rules": ["actuator_stuck"]}));
     assert!(unset.text.contains("min_airflow not set"), "{}", unset.text);
 }
+
+#[test]
+fn a_configuration_without_equipment_is_told_with_every_run() {
+    let yard = yard();
+    for equipment in [Value::Null, json!([])] {
+        let mut empty = config(json!({ "equipment": equipment }));
+        if equipment.is_null() {
+            empty.as_object_mut().unwrap().shift_remove("equipment");
+        }
+        for name in ["rule_run", "rcx_report", "drift"] {
+            let arguments = match name {
+                "drift" => {
+                    json!({"baseline": ["2024-03-01", "2024-03-05"], "current": ["2024-03-05", "2024-03-10"]})
+                }
+                _ => json!({}),
+            };
+            let answer = call(&yard, Some(&empty), &["hq"], name, arguments).unwrap();
+            assert!(
+                answer.banners.iter().any(|notice| notice
+                    .contains("no entry under equipment, so that nothing was judged")),
+                "{name}: {:?}",
+                answer.banners
+            );
+        }
+    }
+}
+
+#[test]
+fn a_floor_of_the_configuration_is_told_where_points_are_held_against_a_lower_one() {
+    let yard = yard();
+    let strict = config(json!({"trust_gate": {"min_trust": 0.999}}));
+    let tells = |more: Value| {
+        let answer = call(&yard, Some(&strict), &["hq"], "sensor_trust", more).unwrap();
+        answer
+            .banners
+            .iter()
+            .any(|notice| notice.contains("runs hold their inputs against 0.999 here"))
+    };
+    assert!(tells(json!({})));
+    assert!(!tells(json!({"min_trust": 0.999})));
+}

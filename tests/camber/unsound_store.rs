@@ -182,6 +182,18 @@ fn point_9_a_damaged_part_is_the_harm_of_its_facility_alone() {
         let annex = &listed.data["facilities"][0];
         assert_eq!(annex["facility_id"], "annex");
         assert_eq!(annex["unavailable"], json!({"retryable": false}));
+        assert!(
+            !listed.text.contains("\"annex\" is \"active\" with"),
+            "{}",
+            listed.text
+        );
+        assert!(
+            listed
+                .text
+                .contains("cannot be read: some of it is damaged"),
+            "{}",
+            listed.text
+        );
         assert_eq!(
             (&annex["start"], &annex["end"]),
             (&Value::Null, &Value::Null)
@@ -309,4 +321,27 @@ fn point_9_a_facility_that_cannot_be_listed_stays_in_the_listing_and_out_of_the_
         .expect_err("a damaged facility");
     assert_eq!(error.code, FailureCode::Unavailable);
     assert_eq!(error.data["retryable"], false);
+}
+
+#[test]
+fn a_facility_whose_folder_holds_no_sample_has_no_stored_data() {
+    let yard = StoreYard::new();
+    yard.append("hq", &rows());
+    std::fs::create_dir(yard.root().join("facility_id=empty")).expect("a folder");
+    for name in [
+        "points",
+        "coverage",
+        "rule_run",
+        "sensor_trust",
+        "rcx_report",
+    ] {
+        let error = yard
+            .call(&["hq", "empty"], name, json!({"facility_id": "empty"}))
+            .expect_err(name);
+        assert_eq!(error.code, FailureCode::NotFound, "{name}: {error}");
+        assert!(
+            error.message.contains("has no stored data"),
+            "{name}: {error}"
+        );
+    }
 }

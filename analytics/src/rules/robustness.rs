@@ -106,6 +106,14 @@ fn run(rule: &RuleCode, tables: &[RoleFrame]) {
             continue;
         };
         let conditions = judgement.conditions.iter().map(|one| &one.samples);
+        let bases = judgement.conditions.iter().map(|one| &one.judged_basis);
+        for basis in bases.chain([&judgement.judged_basis]) {
+            assert!(
+                !basis.contains("hour"),
+                "{}: samples are counted: {basis}",
+                rule.id
+            );
+        }
         let has_samples = judgement.note.is_none() || !judgement.samples.judged.is_empty();
         if has_samples {
             check_samples(rule, table.len(), &judgement.samples);

@@ -10,6 +10,11 @@ use crate::finding::Severity;
 const CAPACITY: &str = "hp_capacity_shortfall";
 const IMBALANCE: &str = "hp_room_imbalance";
 
+/// Whether findings of a rule depend on what another one found.
+pub fn takes_part(rule: &str) -> bool {
+    rule == CAPACITY
+}
+
 /// The room of a unit, and how much it fights.
 struct Fight {
     room: String,

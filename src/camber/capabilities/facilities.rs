@@ -184,16 +184,23 @@ impl Capability for Facilities {
             };
             let row = row(call, &id, &stored);
             let word = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or("none");
+            let stored_told = match stored.unavailable {
+                Some(true) => "whose data cannot be read now; ask again".to_owned(),
+                Some(false) => "whose data cannot be read: some of it is damaged".to_owned(),
+                None => format!(
+                    "with {} on {}",
+                    counted(stored.points, "point", "points"),
+                    counted(
+                        stored.equipment,
+                        "piece of equipment",
+                        "pieces of equipment"
+                    )
+                ),
+            };
             let told = format!(
-                "{} is {} with {} on {}",
+                "{} is {} {stored_told}",
                 call.quote(&id),
                 call.quote(word("state")),
-                counted(stored.points, "point", "points"),
-                counted(
-                    stored.equipment,
-                    "piece of equipment",
-                    "pieces of equipment"
-                ),
             );
             let text = format!(
                 "{told}, named {}, samples from {} to {}",

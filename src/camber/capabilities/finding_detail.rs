@@ -175,7 +175,7 @@ impl Capability for FindingDetail {
         let id = FindingId::read(id)?;
         let prepared = RuleRun::prepare(call, arguments)?;
         id.require(call, &prepared)?;
-        let run = prepared.run(call)?;
+        let run = prepared.only(id.rule, id.equips()).run(call)?;
         let (Some(finding), Some(rule)) = (
             run.outcome.finding(id.whole),
             run.rules.iter().find(|rule| rule.code.id == id.rule),

@@ -1,5 +1,7 @@
 //! The id of a finding, held against the run that shall have it before anything is read (Engine §4.4, §6.3).
 
+use std::collections::BTreeSet;
+
 use niagara_analytics::catalogue::RuleScope;
 use niagara_analytics::run_config::rules::built_in;
 use niagara_analytics::run_config::section::close_names;
@@ -111,6 +113,12 @@ impl<'a> FindingId<'a> {
         ));
         let available: Vec<&str> = stored.take(50).collect();
         Err(error.with("available", available))
+    }
+
+    /// The equipment that it may be of: an id may end like the number of a further finding.
+    pub fn equips(&self) -> BTreeSet<String> {
+        let names = [Some(self.equip), self.without_number()];
+        names.into_iter().flatten().map(str::to_owned).collect()
     }
 
     /// The equipment without the number of a further finding.

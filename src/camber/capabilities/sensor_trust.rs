@@ -275,6 +275,13 @@ impl Capability for SensorTrust {
                  {floor}; min_trust can only raise it"
             ));
         }
+        let of_runs = ground.config.trust_floor(call.caller.min_trust);
+        if of_runs > floor {
+            result.banners.push(format!(
+                "runs hold their inputs against {of_runs} here, the trust_gate.min_trust of the run configuration; call with \
+                 min_trust {of_runs} to see which points fall below it"
+            ));
+        }
         if counts.below_floor > 0 {
             result.banners.push(format!(
                 "{} below the trust floor of {floor}: rules of rule_run that need such a point decline, which is no pass",

@@ -92,6 +92,13 @@ impl<'a> RunGround<'a> {
             &ground.points.points,
             equips.as_ref(),
         );
+        if ground.config.equipment.is_empty() {
+            ground.notices.push(
+                "the run configuration has no entry under equipment, so that nothing was judged; list the classes that shall \
+                 be, as `niagara-bridge camber init-config` does"
+                    .to_owned(),
+            );
+        }
         Ok(ground)
     }
 
@@ -132,6 +139,9 @@ impl<'a> RunGround<'a> {
             .store()
             .points(&facility)
             .map_err(|error| call.store_failure(&error))?;
+        if points.points.is_empty() {
+            return Err(call.nothing_stored(facility.as_str()));
+        }
         let equips = selection::asked(arguments, "equips");
         selection::require_equipment(call, "equips", equips.as_ref(), &points)?;
         let chosen = Chosen::of(call, &facility, &points)?;

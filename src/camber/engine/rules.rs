@@ -1,11 +1,12 @@
 //! One run of the rules over a facility, as `rule_run` and `finding_detail` make it (Engine §4.3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use niagara_analytics::RunFrame;
+use niagara_analytics::rules::Analysis;
 use niagara_analytics::run_config::{ChosenRule, RuleRequest};
-use niagara_analytics::runner::{Finding, Run, RunOutcome, TrustScores};
+use niagara_analytics::runner::{Finding, Run, RunOutcome, TrustScores, room_fight};
 use niagara_analytics::trust::references::Comparisons;
 use niagara_analytics::trust::{self, View};
 use serde_json::{Map, Value};
@@ -30,16 +31,57 @@ pub struct RuleRun<'a> {
 pub struct PreparedRun<'a> {
     pub ground: RunGround<'a>,
     pub rules: Vec<ChosenRule>,
+    /// The one rule and the equipment that are looked at, where nothing else of the run bears on them.
+    only: Option<(String, BTreeSet<String>)>,
 }
 
 impl<'a> PreparedRun<'a> {
+    /// The same run, of which only what a rule finds on one equipment will be asked: no other equipment is read and no other
+    /// rule runs, as far as they do not bear on it. `equips` are the ids that may be meant.
+    ///
+    /// The whole run is made for rules of fleets, for verdicts that one rule takes from another, for points that are compared
+    /// with those of other equipment, and for equipment with an outdoor temperature of its own that the rule sees only
+    /// because the site shares one.
+    #[must_use]
+    pub fn only(mut self, rule: &str, equips: BTreeSet<String>) -> Self {
+        const SHARED: &str = "oat";
+        let ground = &self.ground;
+        let stores_shared = |equip: &String| {
+            let point = (equip.clone(), SHARED.to_owned());
+            ground.points.points.contains(&point)
+        };
+        let is_alone = self.rules.iter().any(|chosen| {
+            let sees_shared = chosen.wanted.iter().any(|role| role == SHARED);
+            chosen.entry.id == rule
+                && matches!(chosen.code.analysis, Analysis::Equipment(_))
+                && !room_fight::takes_part(rule)
+                && (sees_shared
+                    || ground.config.shared_oat.is_none()
+                    || !equips.iter().any(stores_shared))
+        });
+        if is_alone && ground.config.references.is_empty() {
+            self.only = Some((rule.to_owned(), equips));
+        }
+        self
+    }
+
     /// Reads the samples and runs the rules.
     ///
     /// # Errors
     /// As [`frames::load`]; the call's time is over.
     pub fn run(self, call: &Call<'a>) -> Result<RuleRun<'a>, CapabilityError> {
-        let Self { mut ground, rules } = self;
+        let Self {
+            mut ground,
+            mut rules,
+            only,
+        } = self;
         let topology = ground.topology(call);
+        if let Some((rule, equips)) = only {
+            rules.retain(|chosen| chosen.entry.id == rule);
+            ground
+                .equipment
+                .retain(|found| equips.contains(&found.equip));
+        }
         let frames = frames::load(call, &ground)?;
         let comparisons = references::comparisons(call, &ground, &frames)?;
         let floor = ground.config.trust_floor(call.caller.min_trust);
@@ -104,7 +146,11 @@ impl<'a> RuleRun<'a> {
             .chosen_rules(request)
             .map_err(|error| refused(&error))?;
         ground.notices.extend(oversights::of_params(request.params));
-        Ok(PreparedRun { ground, rules })
+        Ok(PreparedRun {
+            ground,
+            rules,
+            only: None,
+        })
     }
 
     /// The rule of a finding.

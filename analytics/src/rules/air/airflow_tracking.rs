@@ -66,6 +66,11 @@ impl Tracking {
         })
     }
 
+    /// The judged samples by name.
+    fn samples(&self) -> String {
+        self.hours().replace("hours", "samples")
+    }
+
     const fn hours(&self) -> &'static str {
         match (self.fan_gate.is_some(), self.is_occupied) {
             (false, false) => "active hours",
@@ -135,7 +140,7 @@ fn analyse(frame: &Frame<'_>, parameters: &Parameters) -> Option<Verdict> {
 fn judge(frame: &Frame<'_>, parameters: &Parameters) -> Option<Judgement> {
     let tracking = Tracking::of(frame, parameters)?;
     let flagged = masks::or(&tracking.low, &tracking.high);
-    Some(Judgement::of(tracking.hours(), tracking.judged, flagged))
+    Some(Judgement::of(tracking.samples(), tracking.judged, flagged))
 }
 
 #[cfg(test)]
@@ -188,7 +193,7 @@ mod tests {
         );
         assert!(verdict.caveats.is_empty());
         let judgement = testing::judge(&RULE, &table, json!({})).unwrap();
-        assert_eq!(judgement.judged_basis, "fan-on hours");
+        assert_eq!(judgement.judged_basis, "fan-on samples");
         assert_eq!(masks::count(&judgement.samples.judged), 55);
         assert_eq!(masks::count(&judgement.samples.flagged), 10);
         let lax = testing::run(&RULE, &table, json!({"abs_tol": 200})).unwrap();

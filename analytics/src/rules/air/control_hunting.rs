@@ -2,8 +2,7 @@
 
 use crate::finding::{EventCount, Judgement, Metrics, Severity, Verdict, number};
 use crate::frame::Frame;
-use crate::gates::{self, Gate};
-use crate::masks;
+use crate::gates;
 use crate::numeric;
 use crate::parameters::{ParameterError, Parameters};
 use crate::rules::RuleCode;
@@ -167,8 +166,6 @@ impl Signal {
 /// All signals of an equipment.
 struct Hunting {
     signals: Vec<Signal>,
-    /// None when the gate is off or there is no fan signal.
-    fan: Option<Gate>,
     fan_gate: &'static str,
     fan_on_hours: Option<f64>,
 }
@@ -198,7 +195,6 @@ impl Hunting {
         let fan_on_hours = mask.map(|mask| fan_on_hours(frame, &sampled, mask, parameters));
         Some(Self {
             signals,
-            fan,
             fan_gate,
             fan_on_hours,
         })
@@ -433,36 +429,19 @@ fn judge(frame: &Frame<'_>, parameters: &Parameters) -> Option<Judgement> {
             "Samples are too far apart to show hunting.",
         ));
     };
-    let rows = |picked: &[usize]| {
-        let mut mask = vec![false; frame.len()];
-        for row in picked {
-            if let Some(set) = mask.get_mut(*row) {
-                *set = true;
-            }
-        }
-        mask
-    };
-    let basis = if hunting.fan.is_some() {
-        "fan-on hours"
-    } else {
-        "hours"
-    };
     let stamps = worst
         .reversed_rows
         .iter()
         .filter_map(|row| frame.stamps().get(*row).copied())
         .collect();
-    let judged = rows(&worst.judged_rows);
-    let flagged = vec![false; judged.len()];
-    let mut judgement = Judgement::of(basis, judged, flagged);
+    let mut judgement = Judgement::whole_period(match worst.judged_rows.is_empty() {
+        true => "No step between samples could be judged.",
+        false => "Hunting is counted in reversals, not in hours.",
+    });
     judgement.events.push(EventCount {
         name: format!("reversals of {}", worst.role),
         count: worst.reversals,
         stamps,
-    });
-    judgement.note = Some(match masks::count(&judgement.samples.judged) {
-        0 => "No step between samples could be judged.".to_owned(),
-        _ => "Hunting is counted in reversals, not in hours.".to_owned(),
     });
     Some(judgement)
 }

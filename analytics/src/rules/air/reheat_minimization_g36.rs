@@ -208,7 +208,11 @@ fn loop_caveat(reheat: &Reheat) -> Option<String> {
 fn judge(frame: &Frame<'_>, parameters: &Parameters) -> Option<Judgement> {
     let reheat = Reheat::of(frame, parameters)?;
     let flagged = reheat.violation();
-    Some(Judgement::of("reheating hours", reheat.reheating, flagged))
+    Some(Judgement::of(
+        "reheating samples",
+        reheat.reheating,
+        flagged,
+    ))
 }
 
 #[cfg(test)]

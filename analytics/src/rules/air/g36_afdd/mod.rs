@@ -72,7 +72,7 @@ fn judge(frame: &Frame<'_>, parameters: &Parameters) -> Option<Judgement> {
         union.flagged = masks::or(&union.flagged, &evaluated.reported);
         conditions.push(Condition {
             name: evaluated.condition.name.to_owned(),
-            judged_basis: "applicable hours".to_owned(),
+            judged_basis: "applicable samples".to_owned(),
             samples: Flagged {
                 judged: evaluated.applicable.clone(),
                 flagged: evaluated.reported.clone(),
@@ -82,7 +82,7 @@ fn judge(frame: &Frame<'_>, parameters: &Parameters) -> Option<Judgement> {
     Some(Judgement {
         conditions,
         ..Judgement::of(
-            "hours in which a fault condition applies",
+            "samples in which a fault condition applies",
             union.judged,
             union.flagged,
         )
