@@ -48,10 +48,9 @@ pub const LISTED: [(&str, &str, &str); 1] = [(
 )];
 
 /// Facilities whose whole run the reference refuses for a fault of its own, and why.
-const REFUSED_THERE: [(&str, &str); 1] = [(
-    "v-032",
-    "a trend spans a few of the smallest steps of its numbers, and the histogram of the reference cannot divide that by 256",
-)];
+const REFUSED_THERE: [(&str, &str); 2] = [("v-032", NARROW_TREND), ("v-163", NARROW_TREND)];
+
+const NARROW_TREND: &str = "a trend spans a few of the smallest steps of its numbers, and the histogram of the reference cannot divide that by 256";
 
 /// What a run answered: findings by id, and skips.
 #[derive(Default)]
