@@ -33,15 +33,28 @@ impl BilledRun<'_> {
     /// # Errors
     /// A period has bills, but too few for any model.
     pub fn findings(&self) -> Result<Vec<MvFinding>, MvError> {
-        let check = self.meter.check.as_ref();
-        let warning = check.and_then(|check| check.price.finding(&self.meter.label));
-        if warning.is_some() && check.is_some_and(|check| check.declines) {
+        let warning = self.scale_warning();
+        if warning.is_some() && self.declines_implausible() {
             let declined = self.declined(IMPLAUSIBLE, &self.bill_caveats());
             return Ok(warning.into_iter().chain(declined).collect());
         }
         let mut found = self.fitted()?;
         found.extend(warning);
         Ok(found)
+    }
+
+    /// The row of quantities that cannot be right by what they cost.
+    pub fn scale_warning(&self) -> Option<MvFinding> {
+        let check = self.meter.check.as_ref()?;
+        check.price.finding(&self.meter.label)
+    }
+
+    /// Whether nothing is told of such quantities but that row.
+    pub fn declines_implausible(&self) -> bool {
+        self.meter
+            .check
+            .as_ref()
+            .is_some_and(|check| check.declines)
     }
 
     /// The rows of bills whose quantities are taken as they are.

@@ -166,7 +166,9 @@ fn billed(
         },
     };
     let versions = versions(entry, sources, &meter.label, "mv_bills")?;
-    let (Ok((weather, source)), false) = (&weather, versions.is_empty()) else {
+    let warning = run.scale_warning();
+    let is_implausible = warning.is_some() && run.declines_implausible();
+    let (Ok((weather, source)), false) = (&weather, versions.is_empty() || is_implausible) else {
         return run.findings();
     };
     let all = BillRows::of(&meter.bills, weather, entry.terms.min_coverage);
@@ -200,6 +202,7 @@ fn billed(
             }
             row
         })
+        .chain(warning)
         .collect())
 }
 

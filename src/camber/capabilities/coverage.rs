@@ -191,9 +191,6 @@ impl Coverage {
     ) -> Result<Scanned, CapabilityError> {
         let failed = |error: StoreError| call.store_failure(&error);
         let points = call.store().points(facility).map_err(failed)?;
-        if points.points.is_empty() {
-            return Err(call.nothing_stored(facility.as_str()));
-        }
         let [equips, roles] = ["equips", "roles"].map(|name| asked(arguments, name));
         require_equipment(call, "equips", equips.as_ref(), &points)?;
         require_roles(call, "roles", roles.as_ref(), &points)?;

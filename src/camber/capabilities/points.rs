@@ -88,9 +88,6 @@ impl Capability for Points {
             .store()
             .points(&facility)
             .map_err(|error| call.store_failure(&error))?;
-        if stored.points.is_empty() {
-            return Err(call.nothing_stored(facility.as_str()));
-        }
         let [equip, role, class] =
             ["equip", "role", "equip_class"].map(|name| asked(arguments, name));
         require_equipment(call, "equip", equip.as_ref(), &stored)?;
